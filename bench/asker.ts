@@ -1,4 +1,4 @@
-/** @module One connection of a tenant that asks the ledger over HTTP for one thing at a time. */
+/** @module One connection of a tenant that sends one kind of request to the ledger over HTTP, one at a time. */
 import { Agent, request } from 'node:http'
 import { envelopeOf } from './envelopes.ts'
 
@@ -8,11 +8,11 @@ export type Deed = (typeof DEEDS)[number]
 interface Place {
   readonly url: string
   readonly token: string
-  /** Of its run; no two of a process have the same. */
+  /** Prefix of the run's name; unique within a process. */
   readonly name: string
 }
 
-/** One connection, and a run of its own: each call is one request with its answer. */
+/** Opens one connection and starts a run for it. Each call of the result sends one request and waits for the answer. */
 export async function asker({ url, token, name }: Place, deed: Deed): Promise<() => Promise<void>> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

@@ -1,4 +1,4 @@
-/** @module P9: the latency of appends from 64 clients while the server exports, signs checkpoints, and a verify reads beside it. */
+/** @module P9: the latency of appends from 64 clients while the server exports and signs checkpoints, and a verification reads the same store. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Bench, BenchGroup } from './bench.ts'
@@ -14,7 +14,7 @@ const RUNS = 64
 const CONNECTIONS = 64
 const WARM_UP_SECONDS = 3
 const SCOPES = 'runs:write audit:read audit:export'
-/** So that several fall into a round. */
+/** Short, so that several checkpoints are signed in a round. */
 const CHECKPOINTS = ['--checkpoint-seconds', '1']
 
 export const busyLatency: BenchGroup = { name: 'appends beside other work', ids: ['P9', 'P9 alone'], open }
@@ -82,7 +82,7 @@ function load({ folder, server, token }: Place, seconds: number): Promise<LoadRe
   return runWrk({ url: server.url, token, requests, connections: CONNECTIONS, seconds, script: folder.at('load.lua') })
 }
 
-/** Exports and verifies of the whole ledger, one after the other, for as long as the work takes. */
+/** Exports and verifications of the whole ledger, repeated for as long as the work takes. */
 async function besides<T>(place: Place, work: () => Promise<T>): Promise<T> {
   const over = new AbortController()
   const exports = repeat(over.signal, () => exported(place))
@@ -107,7 +107,7 @@ async function exported({ server, token }: Place): Promise<void> {
   if (bytes === 0) throw new Error('the export was empty')
 }
 
-/** Cut off where the measurement is over; until then its verdict counts. */
+/** Killed when the measurement is over; until then its exit code is checked. */
 async function verified({ data }: Place, signal: AbortSignal): Promise<void> {
   const child = spawn(process.execPath, [CLI, 'verify', '--data', data], { stdio: 'ignore' })
   const stop = (): void => void child.kill('SIGKILL')

@@ -1,4 +1,4 @@
-/** @module P6: the strict canonicaliser over JSON.stringify, on the same envelopes. */
+/** @module P6: the strict canonicaliser compared with JSON.stringify, on the same envelopes. */
 import type { JsonObject } from '../schemas/json.ts'
 import { canonicalJson } from '../src/signing/canonical-json.ts'
 import { type Bench, type BenchGroup, directMs } from './bench.ts'
@@ -8,13 +8,13 @@ import { ratioRow } from './report.ts'
 import { Samples } from './statistics.ts'
 
 const ENVELOPES = 64
-/** Long enough that a pause of the collector is shared by both. */
+/** Alternating slices, so that pauses of the garbage collector affect both sides. */
 const SLICES = 8
 
 export const canonical: BenchGroup = { name: 'canonical JSON', ids: ['P6'], open }
 
 async function open(options: BenchOptions): Promise<Bench> {
-  // Parsed, as those that come in: literals would have better shapes than input ever has.
+  // Parsed like real input: object literals would have better shapes than parsed objects.
   const texts = Array.from({ length: ENVELOPES }, (_, n) => JSON.stringify(envelopeOf(n)))
   const envelopes = texts.map((text) => JSON.parse(text) as JsonObject)
   const samples = new Samples()
@@ -52,7 +52,7 @@ function perSecond(
   const startedMs = performance.now()
   let count = 0
   while (performance.now() - startedMs < milliseconds) {
-    // Asking for a character makes the text one piece, as hashing it would: joined pieces alone would be half of the work.
+    // Reading a character flattens the string, as hashing would: concatenation without it would be half of the work.
     for (const envelope of envelopes) written += write(envelope).charCodeAt(0)
     count += envelopes.length
   }

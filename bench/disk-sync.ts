@@ -1,7 +1,7 @@
-/** @module What the disk itself takes: appending a few bytes to a file and syncing them. */
+/** @module The latency of the disk itself: appending a few bytes to a file and syncing them. */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 
-/** Microseconds of each append of `bytes` with its `fdatasync`. */
+/** Microseconds of each append of `bytes` bytes followed by `fdatasync`. */
 export function syncDisk(path: string, bytes: number, milliseconds: number): readonly number[] {
   const file = openSync(path, 'a')
   const content = Buffer.alloc(bytes, 'x')

@@ -1,6 +1,6 @@
 /**
- * @module Child: one side of `durable-steps.ts`. Says when it is ready; for each load that it is sent, answers with how many steps, calls or handoffs
- * a second there were.
+ * @module Child process: one side of `durable-steps.ts`. It reports when it is ready, and answers each load with the number of steps, calls or handoffs per
+ * second.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { CALLER, mustExecute } from './local-ledger.ts'
 
 const STEPS = 25
 
-/** What is done 25 times in a run: `steps` are DBOS's steps, or the calls of a run. */
+/** The operation that is done 25 times per run: `steps` are DBOS steps, or the calls of a run. */
 export type LoadKind = 'steps' | 'handoffs'
 
 export interface Load {
@@ -27,11 +27,11 @@ export interface Load {
   readonly milliseconds: number
 }
 
-/** One run, or one workflow. */
+/** Runs one run, or one workflow. */
 type RunOne = (id: string) => Promise<void>
 type Side = Partial<Readonly<Record<LoadKind, RunOne>>>
 
-/** What is used of the SDK. */
+/** The part of the SDK that is used. */
 interface Dbos {
   setConfig(config: object): void
   launch(): Promise<void>
@@ -42,7 +42,7 @@ interface Dbos {
 const double = async (n: number): Promise<number> => 2 * n
 
 async function ledgerSide(url: string, data: string): Promise<Side> {
-  // A ledger on a server founds itself under keys that it was given.
+  // A ledger on a server is founded with keys that are provided beforehand.
   mkdirSync(data)
   const keys = join(data, KEY_FILE)
   writeNewKeyFile(keys, createLedgerKeys(new Date().toISOString(), randomBytes))
@@ -58,7 +58,7 @@ async function ledgerSide(url: string, data: string): Promise<Side> {
   return { steps: calls, handoffs: (id) => handOffs(ledger, id) }
 }
 
-/** Each handoff appends one action with its result, as a step records its own. */
+/** Each handoff appends one action with its result, like a step that records its result. */
 async function handOffs(ledger: Ledger, id: string): Promise<void> {
   await mustExecute(ledger, id, { kind: 'start', body: { id, name: 'bench' } })
   for (let n = 0; n < STEPS; n += 1) {

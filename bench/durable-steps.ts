@@ -1,9 +1,9 @@
 /**
- * @module dbos append, dbos: what a run on a ledger records over DBOS steps of a workflow, both on one PostgreSQL server, 16 clients each. A step is
- * one row, its result. The same of a run is a handoff with one completed action and its result, one event (`dbos append`). A call is more (`dbos`): two
- * events, claimed before the function runs, its result after it. All are durable when the next one begins. Runs and workflows have 25 of them, around a function
- * that does nothing, and are started and ended in the time that counts. Each side is a process of its own, one measured right after the other.
- * The SDK is installed for the run into a temporary folder.
+ * @module dbos append, dbos: recording by runs on a ledger compared with DBOS steps of a workflow, both on one PostgreSQL server, 16 clients each. A step is
+ * one row, its result. The equivalent in a run is a handoff with one completed action and its result, one event (`dbos append`). A call is more (`dbos`): two
+ * events, a claim before the function runs, and its result after it. Each is durable before the next one begins. Runs and workflows have 25 of them, around a
+ * function that does nothing, and are started and ended within the measured time. Each side is a separate process; they are measured one directly after the
+ * other. The SDK is installed for the bench into a temporary folder.
  */
 import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -73,7 +73,7 @@ async function open(options: BenchOptions): Promise<Bench | { readonly skipped: 
   }
 }
 
-/** A word on why it is not available. */
+/** The reason why the package is not available; undefined if it was installed. */
 async function install(folder: TempFolder): Promise<string | undefined> {
   writeFileSync(folder.at('package.json'), JSON.stringify({ private: true }))
   const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder.path, SDK]
@@ -93,7 +93,7 @@ function databaseOf({ url }: PostgresServer): string {
 
 interface Side {
   readonly child: ChildProcess
-  /** How many a second. */
+  /** Number of operations per second. */
   readonly rate: (kind: LoadKind, milliseconds: number) => Promise<number>
 }
 

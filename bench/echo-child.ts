@@ -1,4 +1,4 @@
-/** @module Child: the append route without a ledger. Hono, JSON, the same schema, and the body goes back. */
+/** @module Child process: the append route without a ledger. Hono, JSON and the same schema; the body is sent back. */
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'

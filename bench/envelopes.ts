@@ -1,10 +1,10 @@
-/** @module The envelope that everything here posts: about 1 KiB, accepted whatever envelope of the same kind came before it. */
+/** @module The envelope that all benches post: about 1 KiB, accepted after any other envelope of the same kind. */
 import type { JsonObject } from '../schemas/json.ts'
 
 const SOURCES = ['annual report', 'press release', 'analyst call']
 const SUMMARY = 'Revenue grew faster than the market expected; the outlook for the next quarter is unchanged.'
 
-/** Entities, facts and actions stay established; `n` and the notes differ from one number to the next. */
+/** Entities, facts and actions stay established; `n` and the notes differ for each number. */
 function payloadOf(n: number): JsonObject {
   return {
     entities: ['Apple', 'Google', 'Microsoft', 'Amazon'],

@@ -1,6 +1,6 @@
 /**
- * @module esdb http: envelopes over HTTP to a ledger on EventStoreDB, over appends of as large events by the bare client to the same node, at 1, 16
- * and 64 connections, of which each waits for its answer. The node is the tests' own: what is measured is what the ledger costs on top of the client.
+ * @module esdb http: envelopes over HTTP to a ledger on EventStoreDB, compared with appends of events of the same size by the bare client to the same node, at
+ * 1, 16 and 64 connections, each of which waits for its answer. The node is the tests' own: measured is the ledger's overhead over the client.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'

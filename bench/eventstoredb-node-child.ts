@@ -1,4 +1,4 @@
-/** @module Child: the tests' protocol node, which keeps everything in memory. Prints its URL; ends on a signal. */
+/** @module Child process: the tests' protocol node, which keeps everything in memory. Prints its URL; ends on a signal. */
 import { startNode } from '../test/support/eventstoredb-node.ts'
 
 const node = await startNode()

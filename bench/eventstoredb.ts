@@ -1,6 +1,6 @@
 /**
- * @module esdb: appends through the store's EventStoreDB adapter over the bare client's, of the same events to the same node, 64 streams at once. The
- * node is the tests' own, in a process beside this one: what is measured is what the adapter costs on top of the client, not a server.
+ * @module esdb: appends by the store's EventStoreDB adapter compared with the bare client's, of the same events to the same node, 64 streams at once. The node
+ * is the tests' own, in a separate process: measured is the adapter's overhead over the client, not a server.
  */
 import { EventStoreDBClient, jsonEvent, NO_STREAM as NEW_STREAM } from '@eventstore/db-client'
 import { v7 as uuidV7 } from 'uuid'
@@ -18,7 +18,7 @@ import { Samples } from './statistics.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 export const STREAMS = 64
-/** Short, in turns: a pause of the collector or of the machine is shared by both. */
+/** Short alternating slices, so that a pause of the garbage collector or of the machine affects both sides. */
 const SLICES = 4
 
 export const eventStoreDb: BenchGroup = { name: 'EventStoreDB adapter', ids: ['esdb'], open }
@@ -59,7 +59,7 @@ async function close(store: EventStore, client: EventStoreDBClient, node: Server
   await node[Symbol.asyncDispose]()
 }
 
-/** Envelopes as a ledger seals them. */
+/** Envelopes as sealed by a ledger. */
 export async function sealedRecords(options: BenchOptions): Promise<readonly AppendRecord[]> {
   using folder = makeTempFolder(options.folder)
   await using local = await openLocalLedger(folder.at('data'))
@@ -75,7 +75,7 @@ export async function sealedRecords(options: BenchOptions): Promise<readonly App
   return records
 }
 
-/** Appends one event to the stream that expects this revision. Rejects where it is not written. */
+/** Appends one event to the stream that expects this revision. Rejects if the event was not written. */
 export type AppendOne = (stream: number, revision: number) => Promise<void>
 
 export function throughAdapter(store: EventStore, templates: readonly AppendRecord[]): AppendOne {
@@ -83,7 +83,7 @@ export function throughAdapter(store: EventStore, templates: readonly AppendReco
   return async (stream, revision) => {
     const template = templateOf(templates, revision)
     const id = uuidV7()
-    // A store finds an event again by the id in its header.
+    // A store recognizes a repeated event by the id in its header.
     const records = [{ ...template, id, header: template.header.replace(template.id, id) }]
     const expectedRevision = revision === 0 ? NO_STREAM : revision - 1
     const result = await store.append({ stream: `run-default.${run}.${stream}`, expectedRevision, records })
@@ -91,7 +91,7 @@ export function throughAdapter(store: EventStore, templates: readonly AppendReco
   }
 }
 
-/** With what the client wants at hand: objects, which it prints. */
+/** Uses what the client expects: objects, which the client serializes. */
 export function byClient(client: EventStoreDBClient, templates: readonly AppendRecord[]): AppendOne {
   const run = uuidV7()
   const events = templates.map(({ type, header, salt, data }) => ({
@@ -118,7 +118,7 @@ function templateOf<T>(templates: readonly T[], index: number): T {
 
 const revisions = new Map<AppendOne, number[]>()
 
-/** Each of the streams waits for its own append before it sends the next. */
+/** Each stream waits for its append before it sends the next. */
 export async function perSecond(append: AppendOne, milliseconds: number, streams = STREAMS): Promise<number> {
   const next = revisions.get(append) ?? Array.from({ length: STREAMS }, () => 0)
   revisions.set(append, next)

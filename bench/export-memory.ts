@@ -1,4 +1,4 @@
-/** @module P11: how far the server's memory grows while it exports a million events, and how fast it does. */
+/** @module P11: growth of the server's memory while it exports a million events, and the speed of the export. */
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { runStream } from '../schemas/names.ts'
@@ -15,7 +15,7 @@ import { makeTempFolder } from './temp-folder.ts'
 const EVENTS = 1_000_000
 const APPEND_EVENTS = 1_000
 const APPENDS_A_RUN = 50
-/** Appends handed over at once: the store never waits for the next, and memory stays bounded. */
+/** Number of concurrent appends: the store never waits for the next one, and memory is bounded. */
 const IN_FLIGHT = 4
 const SAMPLE_MS = 25
 const MIB = 1024 * 1024
@@ -31,7 +31,7 @@ async function open(options: BenchOptions): Promise<Bench | { readonly skipped: 
   await fill(data, { least, appends: scaled(options, APPENDS_A_RUN) })
   let measured: Exported | undefined
   return {
-    // Once: growth shows on the first large export of a process, and a million events take their time.
+    // Measured once: growth occurs on the first large export of a process, and a million events take long.
     round: async () => {
       measured ??= await measure(data, least)
     },
@@ -59,7 +59,7 @@ async function fill(data: string, { least, appends }: { least: number; appends: 
   for (let run = 0; run * appends * APPEND_EVENTS < least; run += 1) await fillRun(local, `r${run}`, appends)
 }
 
-/** Sealed as the ledger seals them, appended as fast as the store takes them. */
+/** Seals events as the ledger does, and appends them as fast as the store accepts them. */
 async function fillRun({ store, keys }: LocalLedger, runId: string, appends: number): Promise<void> {
   const { newId, newSalt } = realEffects()
   const { kid } = currentKey(keys.ring)
@@ -100,7 +100,7 @@ interface Exported {
 async function measure(data: string, least: number): Promise<Exported> {
   await using server = await serveLedger(data)
   const token = makeToken(data, 'audit:export')
-  // A first, small export: what is loaded and compiled once is not growth.
+  // A small export first: modules that are loaded and code that is compiled once do not count as growth.
   await exported(server, token, '/v1/runs/warm/export')
   const restBytes = residentBytes(server.pid) ?? 0
   const startedMs = performance.now()
@@ -110,7 +110,7 @@ async function measure(data: string, least: number): Promise<Exported> {
   return { growth: peakBytes - restBytes, restBytes, eventsPerSecond: events / seconds }
 }
 
-/** Reads an export to its trailer, which says how many events it holds, and keeps none of it. */
+/** Reads an export to its trailer, which contains the number of events, without keeping it. */
 function exported(server: ServerChild, token: string, path: string): Promise<{ peakBytes: number; events: number }> {
   return new Promise((resolve, reject) => {
     let peakBytes = 0

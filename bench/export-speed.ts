@@ -1,6 +1,6 @@
 /**
- * @module How fast exports are made, as `countersign export` makes them, over plain reading of the same rows by one thread. Both by the clock
- * on the wall, from the first thing that is done to the last byte: threads that an export starts are started and ended within its time.
+ * @module Speed of exports, as `countersign export` makes them, compared with plain reading of the same rows by one thread. Both in wall-clock time, from the
+ * start to the last byte: the start and end of an export's threads are included.
  */
 import { join } from 'node:path'
 import { openExportThreads } from '../src/compose/compose-readers.ts'
@@ -16,7 +16,7 @@ import { ratioRow } from './report.ts'
 import { Samples } from './statistics.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/** Far above the length from which an export takes threads. */
+/** Far above the number of events from which an export uses threads. */
 const RUNS = 150
 const ENVELOPES_A_RUN = 1_000
 const FORMATS = ['jsonl', 'ocsf'] as const

@@ -1,4 +1,4 @@
-/** @module P1 to P5: appends over HTTP, over raw commits, over an echo, over the disk, over the same without tokens. */
+/** @module P1 to P5: appends over HTTP, compared with raw commits, an echo route, the disk, and a server that does not check tokens. */
 import { type Bench, type BenchGroup, directMs } from './bench.ts'
 import { syncDisk } from './disk-sync.ts'
 import { BATCH, batchRequests, singleRequests } from './http-requests.ts'
@@ -11,7 +11,7 @@ import { hasWrk, type LoadRequest, type LoadResult, runWrk } from './wrk.ts'
 
 const IDS = ['P1', 'P2', 'P3', 'P4 p50', 'P4 p99', 'P5']
 const MANY = 64
-/** Clients that post batches. */
+/** Number of clients that post batches. */
 const FEW = 8
 const WARM_UP_SECONDS = 1
 
@@ -44,7 +44,7 @@ interface Place {
 }
 
 interface Step {
-  /** Rows that need it. */
+  /** Rows that need this step. */
   readonly ids: readonly string[]
   readonly run: (place: Place) => Promise<void>
 }
@@ -52,7 +52,7 @@ interface Step {
 const single = singleRequests(RUNS)
 const batches = batchRequests(RUNS)
 
-/** In this order: what is compared stands close together. */
+/** In this order: steps that are compared run close together. */
 const STEPS: readonly Step[] = [
   { ids: ['P1'], run: batchLoad },
   { ids: ['P1'], run: (place) => rawRate(place, 'raw batch', BATCH) },
@@ -84,7 +84,7 @@ function loadOf(stage: Stage, { target, ...rest }: Ask): Promise<LoadResult> {
   return runWrk({ ...target, ...rest, script: stage.folder.at('load.lua') })
 }
 
-/** What the server says it has made durable must be what was asked of it, but for requests cut at the end. */
+/** The number of events that the server reports as durable must match the requests, except for requests that were cut off at the end. */
 async function countedLoad(stage: Stage, ask: Ask, eventsARequest: number): Promise<LoadResult> {
   const before = await stage.appendedEvents(ask.target)
   const result = await loadOf(stage, ask)

@@ -1,8 +1,8 @@
-/** @module The requests that load the server: made once, sent again and again. */
+/** @module The requests for load on the server: built once and sent repeatedly. */
 import { envelopeOf } from './envelopes.ts'
 import type { LoadRequest } from './wrk.ts'
 
-/** Each run gets so many different envelopes in turn. */
+/** Number of different envelopes per run, sent in turn. */
 const VARIANTS = 8
 export const BATCH = 64
 
@@ -12,7 +12,7 @@ export function startRun(run: number): string {
   return JSON.stringify({ id: runId(run), name: 'bench' })
 }
 
-/** Single envelopes, from run to run. */
+/** Single envelopes, alternating between runs. */
 export function singleRequests(runs: number): LoadRequest[] {
   return Array.from({ length: runs * VARIANTS }, (_, i) => ({
     path: `/v1/runs/${runId(i % runs)}/envelopes`,

@@ -1,4 +1,4 @@
-/** @module What the HTTP rows stand on: the server as users run it, one that takes any token, one that only echoes; runs to write to. */
+/** @module The setup for the HTTP rows: the server as users run it, one that accepts any token, one that only echoes, and runs to write to. */
 import { startRun as startBody } from './http-requests.ts'
 import { storeFile } from './local-ledger.ts'
 import { type RawRow, sampleEnvelopes } from './raw-sqlite.ts'
@@ -15,12 +15,12 @@ export interface Target {
 export interface Stage extends AsyncDisposable {
   readonly folder: TempFolder
   readonly ledger: Target
-  /** The same server without a check of tokens, on a store of its own. */
+  /** The same server without a check of tokens, on a separate store. */
   readonly open: Target
   readonly echo: Target
   /** Rows that the ledger wrote for its last envelopes. */
   readonly rows: () => readonly RawRow[]
-  /** Events sealed and durable since the server started. */
+  /** Number of events that are sealed and durable since the start of the server. */
   readonly appendedEvents: (target: Target) => Promise<number>
 }
 

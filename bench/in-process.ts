@@ -1,4 +1,4 @@
-/** @module The ledger in this process with 64 envelopes in flight, over raw commits of the same rows, 64 envelopes a transaction. */
+/** @module The ledger in this process with 64 concurrent envelopes, compared with raw commits of the same rows, 64 envelopes per transaction. */
 import { type Bench, type BenchGroup, directMs } from './bench.ts'
 import { type LocalLedger, openLocalLedger, postEnvelope, startRun, storeFile } from './local-ledger.ts'
 import type { BenchOptions } from './options.ts'
@@ -46,7 +46,7 @@ async function open(options: BenchOptions): Promise<Bench> {
 
 let posted = 0
 
-/** Envelopes a second: each of 64 callers waits for its own before it posts the next. */
+/** Envelopes per second: each of 64 callers waits for its envelope before it posts the next. */
 export async function load({ ledger }: LocalLedger, run: string, milliseconds: number): Promise<number> {
   const startedMs = performance.now()
   const before = posted

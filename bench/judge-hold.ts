@@ -1,4 +1,4 @@
-/** @module P19: the longest time for which the judgement of one large handoff, in a run with large tool results, lets nothing else run. */
+/** @module P19: the longest time for which the judgement of one large handoff, in a run with large tool results, blocks the event loop. */
 import type { Json, JsonObject } from '../schemas/json.ts'
 import type { Outcome } from '../src/ledger/ledger.ts'
 import { WorkQueue } from '../src/resources/work-queue.ts'
@@ -52,7 +52,7 @@ function holdRow(samples: Samples, id: string, what: string): Row {
   }
 }
 
-/** Of the handoff alone: the run begins with its context, and its results are recorded, before anybody looks at the clock. */
+/** Milliseconds for the handoff alone: the run is started with its context, and its results are recorded, before the measurement. */
 async function longestHold({ ledger }: LocalLedger, run: string, changed: number): Promise<number> {
   await startRun(ledger, run, { ungrounded: 'warn' })
   must(await handOver(ledger, run, ordersOf(0, 0)))
@@ -85,7 +85,7 @@ function ordersOf(from: number, changed: number): Json {
   }))
 }
 
-/** Turns of the event loop, one after the other: what lies between two of them is the longest that anybody waits. */
+/** Measures the turns of the event loop: the longest interval between two of them is the longest time that anything has to wait. */
 function watchLoop(): { readonly longestMs: () => number } {
   let [lastMs, longest, on] = [performance.now(), 0, true]
   const look = (): void => {

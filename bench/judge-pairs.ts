@@ -1,4 +1,4 @@
-/** @module P18: labelled handoffs judged, over the same ones written as canonical JSON: reading both contexts once is the least that judging can be. */
+/** @module P18: judging labelled handoffs, compared with writing the same ones as canonical JSON: reading both contexts once is the minimum for judging. */
 import { readFileSync } from 'node:fs'
 import { resolvePolicy } from '../schemas/resolve-policy.ts'
 import { canonicalText } from '../src/domain/validator/report.ts'

@@ -1,4 +1,4 @@
-/** @module P20: the slowest of the labelled handoffs, and the longest hold by 200 KB of members that look alike. */
+/** @module P20: the slowest of the labelled handoffs, and the longest block of the event loop by 200 KB of similar members. */
 import { readFileSync } from 'node:fs'
 import type { JsonObject } from '../schemas/json.ts'
 import { resolvePolicy } from '../schemas/resolve-policy.ts'
@@ -8,7 +8,7 @@ import type { BenchOptions } from './options.ts'
 import { median, Samples } from './statistics.ts'
 
 const PAIRS = 'test/vectors/validator/judgement.jsonl'
-/** The best of so many: what else the machine does is no part of it. */
+/** The best of this many tries counts, which excludes other work of the machine. */
 const TRIES = 20
 const ALIKE = 3_000
 
@@ -57,7 +57,7 @@ async function open(options: BenchOptions): Promise<Bench> {
   }
 }
 
-/** Turned round, with another number in each, another word in each, and without every second one. */
+/** The same rows in reverse order, with another number in each, with other words in each, and without every second one. */
 function alikePairs(): readonly Pair[] {
   const rows = Array.from({ length: ALIKE }, (_, i) => ({
     sort: 'same',
@@ -74,7 +74,7 @@ function alikePairs(): readonly Pair[] {
   return changed.map((after) => ({ before: { facts: { rows } }, after: { facts: { rows: after } } }))
 }
 
-/** Of some tries the shortest, in all and from one pause to the next. */
+/** The shortest of several tries: in total, and between two pauses. */
 function quickest({ before, after }: Pair, tries: number): { allMs: number; longestMs: number } {
   const best = { allMs: Number.POSITIVE_INFINITY, longestMs: Number.POSITIVE_INFINITY }
   const policy = resolvePolicy()
@@ -94,7 +94,7 @@ function quickest({ before, after }: Pair, tries: number): { allMs: number; long
   return best
 }
 
-/** Time of the processor: who else runs on the machine is no part of it. */
+/** CPU time of this process, which excludes other processes of the machine. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000

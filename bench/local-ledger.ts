@@ -25,11 +25,11 @@ export interface LocalLedger extends AsyncDisposable {
 }
 
 export interface LocalLedgerOptions {
-  /** Views start empty, in memory: every fold and list is rebuilt. */
+  /** Views start empty, in memory: all folds and lists are rebuilt. */
   readonly freshViews?: boolean
-  /** Whose turns large handoffs are decided in; absent: each in one go. */
+  /** Queue in whose turns large handoffs are decided; if absent, each is decided without pauses. */
   readonly work?: WorkQueue
-  /** File of the Merkle logs, and the delay of their checkpoints (0: by hand); absent: none are kept. */
+  /** File of the Merkle logs, and the delay of their checkpoints in milliseconds (0: on request); if absent, no logs are kept. */
   readonly logs?: { readonly path: string; readonly maxDelayMs: number }
 }
 
@@ -75,19 +75,19 @@ export async function startRun(ledger: Ledger, id: string, policy: Policy = {}):
   await mustExecute(ledger, id, { kind: 'start', body: { id, name: 'bench', policy } })
 }
 
-/** One envelope, durable when it resolves. */
+/** Posts one envelope; it is durable when the promise resolves. */
 export async function postEnvelope(ledger: Ledger, runId: string, n: number): Promise<void> {
   await mustExecute(ledger, runId, { kind: 'envelope', body: envelopeOf(n) })
 }
 
-/** Throws where the command is refused: a figure over refusals says nothing. */
+/** Throws if the command is refused: a measurement of refusals would be meaningless. */
 export async function mustExecute(ledger: Ledger, runId: string, command: Command): Promise<void> {
   mustHold(await ledger.execute(CALLER, runId, command, {}))
 }
 
 const BATCH = 64
 
-/** Many envelopes of one run, as fast as they go. */
+/** Posts many envelopes of one run, in batches. */
 export async function postEnvelopes(ledger: Ledger, runId: string, count: number): Promise<void> {
   for (let n = 0; n < count; n += BATCH) {
     const items = Array.from({ length: Math.min(BATCH, count - n) }, (_, i) => ({

@@ -1,4 +1,4 @@
-/** @module Cost as a run grows: its 10,000th envelope against its 100th. */
+/** @module Cost of a growing run: its 10,000th envelope compared with its 100th. */
 import type { Ledger } from '../src/ledger/ledger.ts'
 import { type Bench, type BenchGroup, scaled } from './bench.ts'
 import { openLocalLedger, postEnvelope, postEnvelopes, startRun } from './local-ledger.ts'
@@ -9,9 +9,9 @@ import { makeTempFolder } from './temp-folder.ts'
 
 const LATE = 10_000
 const EARLY = 100
-/** Envelopes timed on either side of those two. */
+/** Number of envelopes that are timed before and after each of those two. */
 const AROUND = 50
-/** Early runs a round: each gives `2 * AROUND` samples, as does the long run beside it. */
+/** Early runs per round: each yields `2 * AROUND` samples, as many as the long run in the same time. */
 const EARLY_RUNS = 4
 
 export const longRun: BenchGroup = { name: 'long run', ids: ['long run'], open }
@@ -55,7 +55,7 @@ interface Measured {
   readonly tails: { readonly early: number[]; readonly late: number[] }
 }
 
-/** Turn by turn, so that both meet the same disk; the long run grows by a few hundred envelopes a round. */
+/** Alternating, so that both meet the same disk conditions; the long run grows by a few hundred envelopes per round. */
 async function comparePlaces(data: string, { round, samples, tails }: Measured): Promise<void> {
   await using local = await openLocalLedger(data)
   await postEnvelopes(local.ledger, 'long', 1)

@@ -1,4 +1,4 @@
-/** @module The machine, in one line: figures without it mean nothing. */
+/** @module A description of the machine in one line, without which the figures mean nothing. */
 import { cpus, loadavg } from 'node:os'
 import { sqliteVersion } from './raw-sqlite.ts'
 
@@ -7,11 +7,11 @@ export interface Machine {
   readonly cpu: string
   readonly node: string
   readonly sqlite: string
-  /** Processes that wanted a core in the last minute, before this run. */
+  /** Load average of the last minute before this run. */
   readonly load: number
 }
 
-/** Of the cores in use by others, from which on the figures are not to be quoted. */
+/** Load per core from which on the figures should not be quoted. */
 const BUSY_SHARE = 0.25
 
 export function describeMachine(): Machine {
@@ -29,7 +29,7 @@ export function machineLine({ cores, cpu, node, sqlite, load }: Machine): string
   return `machine: ${cores} cores (${cpu}), node ${node}, sqlite ${sqlite}, load before ${load.toFixed(2)}`
 }
 
-/** The ledger works on two threads and the server beside its client; what they are compared with needs one. */
+/** The ledger uses two threads, and the server runs next to its client; what they are compared with needs one core. */
 export function busyWarning({ cores, load }: Machine): string | undefined {
   if (load < cores * BUSY_SHARE) return undefined
   return 'the machine was busy before this run: rows whose ledger needs more than one core (P1 to P3, inproc) come out too low'

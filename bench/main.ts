@@ -1,4 +1,4 @@
-/** @module `npm run bench`. It imports nothing before it has checked the version of Node, as the command line does. */
+/** @module `npm run bench`. It imports nothing before it has checked the version of Node, like the command line. */
 const { nodeFault } = await import('../src/resources/node-version.ts')
 const fault = nodeFault(process.versions.node)
 if (fault === undefined) {

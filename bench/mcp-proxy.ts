@@ -1,4 +1,4 @@
-/** @module What the MCP proxy adds to a call of a tool: beside the server alone, and beside the two commands of the ledger that it cannot do without. */
+/** @module The latency that the MCP proxy adds to a tool call: compared with the server alone, and with the two commands of the ledger that the proxy needs. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const WARM_UP = 20
 const TOOLS = ['read', 'write'] as const
 const SHARES = { p50: 0.5, p99: 0.99 } as const
 const IDS = TOOLS.flatMap((tool) => Object.keys(SHARES).map((share) => `mcp ${tool} ${share}`))
-/** A call that changes something looks, once claimed, at the open calls of all runs. */
+/** After its claim, a call with effects checks the open calls of all runs. */
 const WHAT = { read: 'a tool without effects', write: 'a tool with effects' }
 
 export const mcpProxy: BenchGroup = { name: 'MCP proxy', ids: IDS, open }
@@ -123,7 +123,7 @@ function start([program = '', ...args]: readonly string[], token: string): Side 
     end: async () => {
       const ended = once(child, 'exit')
       child.stdin.end()
-      // Alone, the server of this bench ends with its input, and the proxy with it.
+      // The server of this bench ends when its input ends, and then the proxy ends.
       await ended
     },
   }

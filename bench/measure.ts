@@ -119,7 +119,7 @@ function optionsOrUsage(): BenchOptions | undefined {
   }
 }
 
-// Servers are ended on `exit`, which a signal alone would not bring about.
+// Servers are stopped on `exit`, which a signal alone does not trigger.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.broken))
 
 const options = optionsOrUsage()

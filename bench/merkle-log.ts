@@ -1,4 +1,4 @@
-/** @module P8: what the Merkle log costs: its hashing, and its indexing beside appends. */
+/** @module P8: the cost of the Merkle log: its hashing, and its indexing during appends. */
 import { hash } from 'node:crypto'
 import { CompactTree } from '../src/merkle/compact-tree.ts'
 import { leafHash } from '../src/merkle/hashes.ts'
@@ -12,7 +12,7 @@ import { Samples } from './statistics.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 const ENVELOPES = 1_000
-/** Two hashes a leaf: its own, and one node. */
+/** Hashes per leaf: the leaf's own, and one node. */
 const HASHES_A_LEAF = 2
 
 const SPECS: readonly RatioSpec[] = [
@@ -36,7 +36,7 @@ const SPECS: readonly RatioSpec[] = [
 
 export const merkleLog: BenchGroup = { name: 'the Merkle log', ids: SPECS.map(({ id }) => id), open }
 
-/** Short enough that checkpoints fall into the measurement. */
+/** Short enough that checkpoints are signed during the measurement. */
 const UPKEEP_DELAY_MS = 1_000
 
 async function open(options: BenchOptions): Promise<Bench> {

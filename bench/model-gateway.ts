@@ -1,4 +1,6 @@
-/** @module What the model gateway adds to the first token of a stream: beside the provider alone, and beside the claim that it cannot do without. */
+/**
+ * @module The latency that the model gateway adds to the first token of a stream: compared with the provider alone, and with the claim that the gateway needs.
+ */
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** @module Child: so many connections of one tenant, each asking the same again as soon as it has its answer, until the process is ended. */
+/** @module Child process: many connections of one tenant, each repeating its request as soon as it has the answer, until the process is killed. */
 import { asker, type Deed } from './asker.ts'
 
 const [url = '', token = '', deed = 'read', connections = '1'] = process.argv.slice(2)

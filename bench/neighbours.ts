@@ -1,4 +1,7 @@
-/** @module N1 to N9: what a tenant with one connection waits while 64 connections of another one ask all they can: its p50 over that of an idle server. */
+/**
+ * @module N1 to N9: the latency for a tenant with one connection while 64 connections of another tenant send as many requests as they can: its p50 compared
+ * with that of an idle server.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

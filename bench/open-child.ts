@@ -1,4 +1,4 @@
-/** @module Child: the whole server, except that it takes any token for the bench's. What it is faster by is what tokens cost. */
+/** @module Child process: the whole server, except that it accepts any token as the bench's. Its advantage in speed is the cost of tokens. */
 
 import { openLedger } from '../src/compose/compose.ts'
 import { createApp } from '../src/http/app.ts'

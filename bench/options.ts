@@ -1,26 +1,26 @@
-/** @module What to measure and for how long: the flags of `npm run bench`. */
+/** @module The flags of `npm run bench`: what to measure, and for how long. */
 import { parseArgs } from 'node:util'
 
 export interface BenchOptions {
-  /** Ids of rows or their beginnings (`P4`, `P7`); empty: all. */
+  /** Ids of rows, or their beginnings (`P4`, `P7`); empty for all. */
   readonly only: readonly string[]
-  /** Length of one measurement under load. */
+  /** Length of one measurement under load, in seconds. */
   readonly seconds: number
   readonly rounds: number
-  /** Everything once and a moment long: to see that it runs, not what it measures. */
+  /** Everything once and for a moment: shows that the bench runs, but yields no meaningful figures. */
   readonly quick: boolean
   readonly json: boolean
-  /** Sizes of stores, in events: the growth table and nothing else. */
+  /** Sizes of stores, in events: only the growth table is made. */
   readonly scale: readonly number[]
-  /** The stores of `scale` are put into a PostgreSQL and asked there. */
+  /** The stores of `scale` are copied to a PostgreSQL server and queried there. */
   readonly postgres: boolean
-  /** Where stores of `scale` are kept and found again; empty: each is made again and removed. */
+  /** Folder in which the stores of `scale` are kept and found again; if empty, each is made again and removed. */
   readonly stores: string
-  /** Where temporary stores go; the disk under it is the one that is measured. */
+  /** Folder for temporary stores; its disk is the one that is measured. */
   readonly folder: string
 }
 
-/** Nothing here needs more, and a typing error should not load the machine for hours. */
+/** Upper limits: no measurement needs more, and a typing error should not load the machine for hours. */
 const SECONDS_MAX = 60
 const QUICK_SECONDS = 0.1
 const ROUNDS_MAX = 20
@@ -29,7 +29,7 @@ const SCALE_MAX = 10_000_000
 export const USAGE =
   'node dist/bench/main.js [--only P1,P5] [--seconds 3] [--rounds 3] [--json] | --quick [--only P1] [--json] | --scale 10000,100000 [--postgres] [--stores FOLDER]'
 
-/** Throws `TypeError` for flags that it does not know, and for numbers out of range. */
+/** Throws `TypeError` for unknown flags, and for numbers out of range. */
 export function readOptions(args: readonly string[], folder: string): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
@@ -72,7 +72,7 @@ export function isWanted({ only }: Pick<BenchOptions, 'only'>, ids: readonly str
   return only.length === 0 || ids.some((id) => only.some((selected) => matches(id, selected)))
 }
 
-/** `P1` names the row P1 and its variants (`P1 ...`), never P11. */
+/** `P1` selects the row P1 and its variants (`P1 ...`), but not P11. */
 export function matches(id: string, selected: string): boolean {
   return id === selected || id.startsWith(`${selected} `)
 }

@@ -1,10 +1,10 @@
-/** @module A person at the pages without a browser: signed in with a token, cookies kept, patient where a page says when to come again. */
+/** @module A reader of the pages without a browser: signed in with a token, with cookies, and retrying where a page says when to retry. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const AGAIN_MAX = 30
 
 export interface PageSession {
-  /** The page's text, whole. Throws where it does not answer 200. */
+  /** The whole text of the page. Throws if the answer is not 200. */
   readonly page: (path: string) => Promise<string>
 }
 

@@ -1,6 +1,6 @@
 /**
- * @module pg: appends through the store on PostgreSQL over bare inserts of the same rows by `pg`, as many rows a transaction as the store wrote, to a
- * table with the same columns and unique indexes, on the same server. 64 streams at once, each waiting for its own append.
+ * @module pg: appends by the PostgreSQL store compared with bare inserts of the same rows by `pg`, with as many rows per transaction as the store wrote, to a
+ * table with the same columns and unique indexes, on the same server. 64 streams at once, each of which waits for its append.
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -18,7 +18,7 @@ import type { BenchOptions } from './options.ts'
 import { ratioRow } from './report.ts'
 import { Samples } from './statistics.ts'
 
-/** Short, in turns: a pause of the collector or of the machine is shared by both. */
+/** Short alternating slices, so that a pause of the garbage collector or of the machine affects both sides. */
 const SLICES = 4
 
 export const postgres: BenchGroup = { name: 'PostgreSQL store', ids: ['pg'], open }
@@ -86,7 +86,7 @@ const INSERT = `INSERT INTO bare (stream, revision, header, salt, data)
 
 let inserted = 0
 
-/** Rows a second: one statement, and so one transaction, after the other. */
+/** Rows per second: one statement, and so one transaction, after the other. */
 async function bareRate(
   client: pg.Client,
   templates: readonly AppendRecord[],

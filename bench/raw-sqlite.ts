@@ -1,18 +1,18 @@
 /**
- * @module The denominators: better-sqlite3 as a program would use it that keeps the same rows and needs no proof of them. Same columns,
- * same indexes, WAL, `synchronous = FULL`, prepared statements, no triggers; on the calling thread, with nothing else to do.
+ * @module The denominators: better-sqlite3 as used by a program that stores the same rows but needs no proof of them. Same columns, same indexes, WAL,
+ * `synchronous = FULL`, prepared statements, no triggers; on the calling thread, which does nothing else.
  */
 import { rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 
 const SYNCHRONOUS_FULL = 2
-/** As the store has it; SQLite's own 1,000 is some 5 % slower. */
+/** As in the store; SQLite's default of 1,000 is about 5 % slower. */
 const LOG_FRAMES = 8_000
 const STREAMS = 64
-/** Part of the time that is spent before the clock starts. */
+/** Divisor of the measured time that yields the warm-up time. */
 const WARM_UP_SHARE = 5
 
-/** What one record is made of on disk. */
+/** Columns of one stored record. */
 export interface RawRow {
   readonly header: string
   readonly salt: Buffer
@@ -21,19 +21,21 @@ export interface RawRow {
 
 export interface RawRate {
   readonly transactionsPerSecond: number
-  /** Microseconds of one transaction. */
+  /** Microseconds per transaction. */
   readonly transactionUs: readonly number[]
 }
 
 export interface RawWrite {
   readonly path: string
-  /** Written in turn. */
+  /** Rows to write in turn. */
   readonly rows: readonly RawRow[]
   readonly rowsPerTransaction: number
   readonly milliseconds: number
 }
 
-/** Writes a new file for as long as asked, and removes it. The same rows go to other streams and revisions, as many rows a transaction as the ledger writes. */
+/**
+ * Writes to a new file for `milliseconds`, and removes it. The rows go to other streams and revisions, with as many rows per transaction as the ledger writes.
+ */
 export function writeRaw({ path, rows, rowsPerTransaction, milliseconds }: RawWrite): RawRate {
   const db = openRaw(path)
   try {
@@ -105,8 +107,8 @@ const ALL_ROWS = `SELECT e.position, s.name, e.revision, e.header, e.salt, e.dat
   FROM events e JOIN streams s ON s.id = e.stream_id`
 
 /**
- * Plain reading, the denominator of verification and exports: every row of a store once, all columns with the name of the stream, in the order
- * of the store, on one connection and one thread, as strings and buffers of JavaScript; nothing is done with them. `stream` narrows to one.
+ * Plain reading, the denominator of verification and exports: every row of a store once, all columns and the name of the stream, in store order, on one
+ * connection and one thread, as JavaScript strings and buffers, which are not processed. `stream` restricts it to one stream.
  */
 export function iterateRaw(path: string, stream?: string): { readonly events: number; readonly seconds: number } {
   const db = new Sqlite(path, { readonly: true })
@@ -126,7 +128,7 @@ export function iterateRaw(path: string, stream?: string): { readonly events: nu
 
 const SAMPLE_ROWS = 1_024
 
-/** The envelopes that the ledger wrote last on a stream. */
+/** The last envelopes that the ledger wrote to a stream. */
 export function sampleEnvelopes(path: string, stream: string): readonly RawRow[] {
   const db = new Sqlite(path, { readonly: true })
   try {

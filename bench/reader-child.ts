@@ -1,4 +1,4 @@
-/** @module Child: so many readers of one path at once, each asking again as soon as it has its answer, until the process is ended. */
+/** @module Child process: concurrent readers of one path, each repeating its request as soon as it has the answer, until the process is killed. */
 import { request } from 'node:http'
 
 const RETRY_MS = 50

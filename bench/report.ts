@@ -9,14 +9,14 @@ export interface Row {
   readonly unit: string
   readonly numerator: number
   readonly denominator?: number
-  /** Median of the rounds' ratios: it may differ a little from the ratio of the two medians beside it. */
+  /** Median of the rounds' ratios; it may differ slightly from the ratio of the two medians. */
   readonly ratio?: number
   readonly ratioRange?: readonly [number, number]
   readonly floor?: number
   readonly target?: number
-  /** `at-most`: floor and target are upper bounds. */
+  /** `at-most`: floor and target are upper bounds. They apply to the ratio, or to the numerator if there is no denominator. */
   readonly bound: 'at-least' | 'at-most'
-  /** Floor and target are about the numerator, where there is no denominator. */
+  /** Remark below the table. */
   readonly note?: string
 }
 
@@ -32,7 +32,7 @@ export interface RatioSpec {
   readonly note?: string
 }
 
-/** A row of two samples that were taken in the same rounds. */
+/** A row from two samples that were taken in the same rounds. */
 export function ratioRow(samples: Samples, spec: RatioSpec): Row {
   const { over, bound = 'at-least', ...rest } = spec
   const numerators = samples.of(over[0])
@@ -65,7 +65,7 @@ export function selectRows(rows: readonly Row[], only: readonly string[]): reado
 
 const HEAD = ['id', 'what', 'numerator', 'denominator', 'ratio (range)', 'floor', 'target', '']
 
-/** Markdown, columns padded for a terminal. */
+/** Markdown, with columns padded for a terminal. */
 export function formatTable(rows: readonly Row[]): string {
   const cells = rows.map((row) => [
     row.id,

@@ -1,6 +1,7 @@
 /**
- * @module Child: `resume-child.js here FOLDER | URL TOKEN`, then the run's id and `die` or nothing. Makes a call of a tool; with `die` it is killed by SIGKILL in the
- * middle of it, under a lease of ten minutes. Else it resumes that run and prints how many milliseconds its first live call took to come, from the call of `run`.
+ * @module Child process: `resume-child.js here FOLDER | URL TOKEN`, then the run's id and optionally `die`. Makes a tool call; with `die` it is killed by
+ * SIGKILL during the call, under a lease of ten minutes. Otherwise it resumes that run and prints the milliseconds from the call of `run` to its first live
+ * call.
  */
 import { connect, open } from '../src/agent/index.ts'
 

@@ -1,4 +1,4 @@
-/** @module How long after a SIGKILL a resume waits for its first live call, in process and over HTTP, against a ledger that knows that the owner is gone. */
+/** @module The delay of the first live call of a resume after a SIGKILL, in process and over HTTP, on a ledger that can tell that the owner is gone. */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Bench, BenchGroup } from './bench.ts'
@@ -11,7 +11,7 @@ import { makeTempFolder } from './temp-folder.ts'
 const HOMES = ['in process', 'over HTTP'] as const
 const CHILD = fileURLToPath(new URL('./resume-child.js', import.meta.url))
 const CHILD_MS = 60_000
-/** What a person does not notice as a wait. */
+/** A delay that people do not notice. */
 const TARGET_MS = 500
 
 export const resume: BenchGroup = { name: 'resume', ids: HOMES.map(idOf), open }

@@ -1,13 +1,13 @@
-/** @module Groups of rows, one after the other: one that breaks takes no other group's results with it. */
+/** @module Runs groups of rows one after the other: a group that fails does not affect the results of others. */
 import type { BenchGroup } from './bench.ts'
 import type { BenchOptions } from './options.ts'
 import { type Row, selectRows } from './report.ts'
 
 export interface Results {
   readonly rows: Row[]
-  /** Groups that cannot run here, and why. */
+  /** Groups that cannot run here, with the reason. */
   readonly skipped: string[]
-  /** Groups that broke, and by what. */
+  /** Groups that failed, with the error. */
   readonly broken: string[]
 }
 

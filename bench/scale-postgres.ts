@@ -1,6 +1,6 @@
 /**
- * @module A store of `--scale` in a PostgreSQL of its own: the rows of its file at the positions that they have there, so that the files that follow
- * the one follow the other, and need not be made again.
+ * @module A store of `--scale` in a temporary PostgreSQL server: the rows of its file at the same positions, so that the derived files of the one also fit the
+ * other and need not be built again.
  */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const ROWS_A_STATEMENT = 4_096
 
 export interface PostgresPlace extends AsyncDisposable {
   readonly url: string
-  /** A data folder for it. */
+  /** A data folder for this store. */
   readonly data: string
   readonly fillSeconds: number
 }
@@ -91,7 +91,7 @@ function columnsOf(records: readonly ReadRecord[]): unknown[] {
   ]
 }
 
-/** Files that come from elsewhere are read whole by whoever opens them first: that is done before anything is measured. */
+/** Files from another place are read as a whole when they are first opened: this is done before the measurement. */
 async function checkedOnce(data: string, store: string): Promise<void> {
   const settings = readSettings({ data, store, 'read-threads': '0', 'scrub-days': '0' }, {})
   await using opened = await openLedger({ ...settings, auditIfAsked: true }, silentLog)

@@ -1,4 +1,4 @@
-/** @module What a server on a large store takes: its start, a bundle, an export, the pages, and its memory under all of them. */
+/** @module The cost of a server on a large store: its start, a bundle, an export, the pages, and its memory during all of them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pageSession } from './page-session.ts'
 import { makeToken, processorMs, residentBytes, serveLedger } from './server-child.ts'
@@ -6,7 +6,7 @@ import { percentile } from './statistics.ts'
 
 const MIB = 1024 * 1024
 const SCOPES = 'runs:read audit:read audit:export payloads:read'
-/** Each page once to warm up, then so many times. */
+/** Visits per page, after one to warm up. */
 const VISITS = 20
 const P95 = 0.95
 
@@ -28,7 +28,7 @@ export interface Served {
   readonly answer: string
 }
 
-/** By the API, in the same way. */
+/** Queries of the API, measured in the same way. */
 const QUERIES = [
   ['run list', '/v1/runs?limit=50'],
   ['envelopes of a run', '/v1/runs/r0/envelopes?limit=50'],
@@ -38,13 +38,13 @@ const QUERIES = [
 
 export interface ServedPlace {
   readonly data: string
-  /** Of `serve`, besides the data folder. */
+  /** Flags of `serve` in addition to the data folder. */
   readonly flags?: readonly string[]
-  /** Also how long the whole store takes to export. */
+  /** Also measure the export of the whole store. */
   readonly exports?: boolean
 }
 
-/** `say` is told each answer as it comes. */
+/** `say` is called with each answer when it is available. */
 export async function servedRows(
   { data, flags = [], exports = false }: ServedPlace,
   say: (text: string) => void,
@@ -55,7 +55,7 @@ export async function servedRows(
     say(`${question}: ${answer}`)
   }
   const startedMs = performance.now()
-  // As the command starts it: nobody writes, which a larger young generation is for.
+  // Without flags for node, like the command: the larger young generation is for writes, and there are none.
   await using server = await serveLedger(data, [], flags)
   const startMs = performance.now() - startedMs
   add('server start', `${seconds(startMs)} (CPU ${seconds(processorMs(server.pid) ?? Number.NaN)})`)
@@ -83,7 +83,7 @@ export async function servedRows(
   return rows
 }
 
-/** And the server's processor time a visit, what it does beside them included. */
+/** Includes the server's CPU time per visit, with that of its background work. */
 async function p95Of(pid: number, visit: () => Promise<unknown>): Promise<string> {
   await visit()
   const usedMs = processorMs(pid) ?? Number.NaN
@@ -101,7 +101,7 @@ const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`
 
 const AGAIN_MAX = 30
 
-/** Read to its end, and kept nowhere. What is not ready yet is requested again when it says, and that takes its time. */
+/** Reads the response to its end without keeping it. If it is not ready, the request is retried after the stated delay, which counts as time. */
 async function fetched(url: string, token: string): Promise<{ readonly bytes: number; readonly ms: number }> {
   const startedMs = performance.now()
   for (let tries = 1; ; tries += 1) {

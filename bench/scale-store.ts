@@ -1,4 +1,4 @@
-/** @module A store of so many events as agents leave them: runs of 25 events with handoffs, model calls that cost, and a tool call. */
+/** @module A store of a given number of events as agents produce them: runs of 25 events with handoffs, model usage with costs, and a tool call. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLedger } from '../src/compose/compose.ts'
@@ -8,23 +8,23 @@ import { readSettings } from '../src/settings/config.ts'
 import { envelopeOf } from './envelopes.ts'
 import { CALLER, startRun } from './local-ledger.ts'
 
-/** A start, handoffs, what models took, a claim and its outcome. */
+/** Events of a run: a start, handoffs, model usage, a claim and its outcome. */
 const ENVELOPES = 18
 const USAGES = 4
 export const EVENTS_A_RUN = 1 + ENVELOPES + USAGES + 2
 const RUNS_AT_ONCE = 32
-/** One run in so many leaves its call open. */
+/** One in this many runs leaves its call open. */
 const OPEN_EVERY = 50
 const AGENTS = ['researcher', 'analyst', 'writer', 'reviewer', 'planner', 'editor', 'coder', 'tester']
 const MODELS = ['large-1', 'small-1', 'vision-1']
 
-/** What making the store took; kept beside it. */
+/** The cost of making the store, saved next to it. */
 export interface ScaleStore {
   readonly events: number
   /** Id of an event early in the log. */
   readonly eventId: string
   readonly fillSeconds: number
-  /** Of the log behind the last append; most of it was published meanwhile. */
+  /** Seconds to publish the rest of the log after the last append; most of it was published in the meantime. */
   readonly publishSeconds: number
   readonly indexSeconds: number
 }
@@ -32,7 +32,7 @@ export interface ScaleStore {
 const NOTE = 'scale.json'
 const MAKING_MEMORY = '512MiB'
 
-/** The store in this folder, made where it is not there yet. */
+/** The store in this folder, which is made if it does not exist. */
 export async function scaleStore(data: string, events: number): Promise<ScaleStore> {
   const note = join(data, NOTE)
   if (existsSync(note)) return JSON.parse(readFileSync(note, 'utf8')) as ScaleStore
@@ -42,8 +42,8 @@ export async function scaleStore(data: string, events: number): Promise<ScaleSto
 }
 
 async function makeStore(data: string, runs: number): Promise<ScaleStore> {
-  // Run list, index and log follow in a thread of their own, as on a server with two read threads. What is only now written needs no reading again.
-  // Nobody comes back to a run: with a budget of this machine's size, hundreds of megabytes of them would be collected again and again.
+  // Run list, index and log are written by a separate thread, as on a server with two read threads; new events need no scrub. No run is read again: with the
+  // default memory budget, hundreds of megabytes of cached runs would be collected repeatedly.
   const flags = { data, 'read-threads': '2', 'scrub-days': '0', memory: MAKING_MEMORY }
   const settings = { ...readSettings(flags, {}), indexingThread: {} }
   const { ledger, [Symbol.asyncDispose]: close } = await openLedger({ ...settings, auditIfAsked: true }, silentLog)

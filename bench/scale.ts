@@ -1,7 +1,7 @@
 /**
- * @module `npm run bench -- --scale 10000,100000,1000000 [--postgres]`: how questions grow with the store. For each size one store is made, then asked: each question of
- * the command line by a process of its own, as an auditor without a server asks it, then everything of a server. Seconds from start to end,
- * CPU seconds of all threads, which say more on a busy machine, and memory.
+ * @module `npm run bench -- --scale 10000,100000,1000000 [--postgres]`: growth of the cost of queries with the size of the store. For each size, one store is
+ * made and queried: each query of the command line in a separate process, as by an auditor without a server, then everything of a server. Reports seconds from
+ * start to end, CPU seconds of all threads, which are more meaningful on a busy machine, and memory.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ import { makeTempFolder } from './temp-folder.ts'
 const BIN = fileURLToPath(new URL('../programs/countersign.js', import.meta.url))
 const BYTES_A_KIB = 1024
 const MIB = 1024 * 1024
-/** Says what the process took when it ends. */
+/** Prints the resource usage of the process when it ends. */
 const METER = `process.on('exit', () => { const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
   process.stderr.write(\`\\nrss \${maxRSS} cpu \${userCPUTime + systemCPUTime}\\n\`) })`
 
-/** What must hold at a million events. */
+/** Bounds at a million events. */
 const BOUNDS: Readonly<Record<string, string>> = {
   'made by the ledger': '5,000 events/s',
   '`runs list --limit 20`': '2 s, 300 MiB (0.5 s)',
@@ -37,7 +37,7 @@ interface Size {
   readonly answers: ReadonlyMap<string, string>
 }
 
-/** The growth table, markdown. `say` is told how far it is. Stores are kept below `stores` where that is given, and taken from there. */
+/** The growth table in Markdown. `say` is called with the progress. If `stores` is given, stores are kept below it and reused. */
 export async function scaleTable(
   { scale, folder, stores, postgres }: Pick<BenchOptions, 'scale' | 'folder' | 'stores' | 'postgres'>,
   say: (text: string) => void,
@@ -69,7 +69,7 @@ async function measured(data: string, wanted: number, say: (text: string) => voi
 
 const WHOLE_TAIL = ['tail', '--lines', '10', '--trust-nothing']
 
-/** What reads the whole store is left out: it takes as long as the store is large. */
+/** Leaves out queries that read the whole store: their time is proportional to its size. */
 async function measuredInPostgres(data: string, wanted: number, say: (text: string) => void): Promise<Size> {
   const { events, eventId } = await scaleStore(data, wanted)
   const { answers, add } = collected(say)

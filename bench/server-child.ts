@@ -1,4 +1,4 @@
-/** @module A server in a process of its own, as users run it: its address read from what it prints, its end waited for. */
+/** @module A server in a separate process, as users run it: its address is read from its output, and its end is awaited. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url'
 const START_MS = 20_000
 const STOP_MS = 10_000
 const KIB = 1024
-/** Places in `/proc/PID/stat` behind the name, and the length of a tick on Linux. */
+/** Fields of `/proc/PID/stat` after the name, and the length of a tick on Linux. */
 const USER_TICKS = 11
 const SYSTEM_TICKS = 12
 const MS_PER_TICK = 10
-/** The limiter stays on the path, with a limit that one machine cannot reach. */
+/** The rate limiter stays active, with limits that one machine cannot reach. */
 const RATES = ['--rate-per-second', '1000000', '--rate-burst', '10000000', '--work-ms-per-second', '1000000']
 
 export const CLI = fileURLToPath(new URL('../programs/countersign.js', import.meta.url))
@@ -22,7 +22,7 @@ export interface ServerChild extends AsyncDisposable {
   readonly pid: number
 }
 
-/** What `npm start` gives node: the servers that are loaded run as users run them. */
+/** Flags for node as in `npm start`, so that loaded servers run as users run them. */
 export const START_FLAGS = ['--max-semi-space-size=64'] as const
 
 /** `countersign serve` on a data folder. */
@@ -35,14 +35,14 @@ export function serveLedger(
   return startServer([...nodeFlags, CLI, 'serve', ...own, ...more])
 }
 
-/** A child of this folder that prints the same kind of line. */
+/** A child process of this folder that prints its URL in the same form. */
 export function startChild(name: string, args: readonly string[]): Promise<ServerChild> {
   return startServer([...START_FLAGS, fileURLToPath(new URL(name, import.meta.url)), ...args])
 }
 
 async function startServer(args: readonly string[]): Promise<ServerChild> {
   const child = spawn(process.execPath, [...args], { stdio: ['ignore', 'pipe', 'inherit'], env: withoutSettings() })
-  // However this process ends, none of its servers outlives it.
+  // However this process ends, none of its servers survives it.
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => process.off('exit', kill))
@@ -55,12 +55,12 @@ async function startServer(args: readonly string[]): Promise<ServerChild> {
   }
 }
 
-/** The caller's settings are not the bench's. */
+/** The environment without the caller's settings, which must not affect the bench. */
 function withoutSettings(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('COUNTERSIGN_')))
 }
 
-/** From the first line that names one; the lines behind it are read on, so that the child never waits for us. */
+/** The URL in the first line that has one; later lines are read as well, so that the child is never blocked. */
 function addressOf(child: ChildProcess): Promise<string> {
   const { stdout } = child
   if (stdout === null) throw new TypeError('the child has no output')
@@ -85,13 +85,13 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(late)
 }
 
-/** A token for the keys of the data folder, as an operator makes one. */
+/** A token made with the keys of the data folder, like an operator would. */
 export function makeToken(data: string, scope: string, tenant = 'default'): string {
   const args = [CLI, 'token', '--scope', scope, '--sub', 'bench', '--tenant', tenant, '--data', data]
   return execFileSync(process.execPath, args, { encoding: 'utf8', env: withoutSettings() }).trim()
 }
 
-/** Bytes of memory that a process holds; undefined where the system does not say. */
+/** Resident memory of a process in bytes; undefined if the system does not provide it. */
 export function residentBytes(pid: number): number | undefined {
   try {
     const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
@@ -101,10 +101,10 @@ export function residentBytes(pid: number): number | undefined {
   }
 }
 
-/** Milliseconds of processor time that a process has taken, by itself and in the system; undefined where the system does not say. */
+/** CPU time of a process in milliseconds, user and system; undefined if the system does not provide it. */
 export function processorMs(pid: number): number | undefined {
   try {
-    // The name of the program may hold anything, and ends at the last parenthesis (proc(5)).
+    // The name of the program may contain anything, and ends at the last parenthesis (proc(5)).
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')

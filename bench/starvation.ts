@@ -1,4 +1,6 @@
-/** @module S1 to S5: what a writer of one tenant waits while another tenant reads all it may: its p50 and p99 over those of an idle server. */
+/**
+ * @module S1 to S5: the latency of a writer of one tenant while another tenant reads as much as it may: its p50 and p99 compared with those of an idle server.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -12,12 +14,12 @@ import { makeToken, type ServerChild, START_FLAGS, serveLedger } from './server-
 import { percentile, Samples } from './statistics.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/** Of the tenant that reads: one long run and many short ones, 56,000 events in all. */
+/** Data of the tenant that reads: one long run and many short ones, 56,000 events in all. */
 const LONG_RUN = 'long'
 const LONG_ENVELOPES = 14_000
 const SHORT_RUNS = 500
 const SHORT_ENVELOPES = 28
-/** Readers begin, the index is made, before the writer is timed. */
+/** Time for the readers to start, and for the index to be built, before the writer is measured. */
 const SETTLE_MS = 3_000
 const WARM_UP_MS = 1_000
 
@@ -41,7 +43,7 @@ const QUANTILES = [
   { name: 'p99', share: 0.99, floor: 5 },
 ] as const
 
-/** How the writer's handoffs are judged; each writer has a run of its own. */
+/** Policies under which the writer's handoffs are judged; each writer has a separate run. */
 const WRITERS = [
   { run: 's0', label: '', what: '', policy: {} },
   { run: 's1', label: ' relay', what: ', policy relay', policy: { base: 'relay' } },
@@ -66,7 +68,7 @@ async function open(options: BenchOptions): Promise<Bench> {
     await post(server, writer, { path: '/v1/runs', body: JSON.stringify({ id: run, name: 'bench', policy }) })
   }
   const samples = new Samples()
-  /** One writer after the other: each has the server to itself, but for the readers. */
+  /** One writer after the other: apart from the readers, each has the server to itself. */
   const timeEach = async (state: string): Promise<void> => {
     for (const { run, label } of WRITERS) {
       await times(server, { token: writer, run }, scaled(options, WARM_UP_MS))
@@ -75,7 +77,7 @@ async function open(options: BenchOptions): Promise<Bench> {
   }
   return {
     round: async () => {
-      // Before any reader came: what one of them leaves behind must not count as idle.
+      // Before any reader has started: work that readers leave behind must not count as idle.
       await timeEach('idle')
       for (const load of LOADS.filter(({ id }) => isSelected(options, id))) {
         await beside(server, { reader, load, options }, () => timeEach(`${load.id} busy`))
@@ -140,12 +142,12 @@ async function beside(
   } finally {
     child.kill('SIGKILL')
     await ended
-    // What was begun for them has an end, too.
+    // Waits for the end of the work that was started for the readers.
     await new Promise((resolve) => setTimeout(resolve, scaled(options, WARM_UP_MS)))
   }
 }
 
-/** Milliseconds of one envelope after the other over one connection. */
+/** Milliseconds of each envelope, one after the other over one connection. */
 async function times(
   server: ServerChild,
   { token, run }: { readonly token: string; readonly run: string },

@@ -1,4 +1,4 @@
-/** @module A folder for stores that nobody needs afterwards. */
+/** @module A temporary folder for stores. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ export interface TempFolder extends Disposable {
   readonly at: (name: string) => string
 }
 
-/** Below `parent`; gone with all that is in it when disposed, or when this process ends before. */
+/** Created below `parent`; removed with its content when disposed, or when this process ends earlier. */
 export function makeTempFolder(parent: string): TempFolder {
   const path = mkdtempSync(join(parent, 'countersign-bench-'))
   const remove = (): void => rmSync(path, { recursive: true, force: true })

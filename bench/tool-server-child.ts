@@ -1,4 +1,4 @@
-/** @module Child: an MCP server on stdio that answers every request at once. */
+/** @module Child process: an MCP server on stdio that answers every request at once. */
 import { createInterface } from 'node:readline'
 
 createInterface({ input: process.stdin }).on('line', (line) => {

@@ -1,4 +1,4 @@
-/** @module P7 and P11: verification, folding, replay and the rebuild of the run list, over plain reading of the same rows. */
+/** @module P7 and P11: verification, folding, replay and the rebuild of the run list, compared with plain reading of the same rows. */
 import { evolveRun } from '../projections/run.ts'
 import type { RunState } from '../projections/run-state.ts'
 import type { Header } from '../schemas/header.ts'
@@ -18,16 +18,16 @@ import { type Row, ratioRow } from './report.ts'
 import { Samples } from './statistics.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/** Above the length from which `verify` starts threads, whose start is a part of what it takes. */
+/** Above the size from which `verify` uses threads, whose start is included in its time. */
 const RUNS = 150
-/** Of these, so many are read one after the other. */
+/** Number of these that are read one after the other. */
 const RUNS_READ = 40
 const ENVELOPES_A_RUN = 1_000
 
 interface Size {
   readonly runs: number
   readonly runsRead: number
-  /** Of each run: with its start, an event a step. */
+  /** Per run: together with its start, one event per step. */
   readonly envelopes: number
 }
 
@@ -117,7 +117,7 @@ function iterated(data: string): number {
   return events / seconds
 }
 
-/** What the ledger checks of each record before it folds a run that it does not have in memory. */
+/** The checks of the ledger for each record before it folds a run that is not in memory. */
 async function checked(data: string, size: Size): Promise<number> {
   const { ring } = await keysOf(data)
   const keys = { ring, runKeys: createRunKeys(ring), depth: 'fast' } as const
@@ -155,7 +155,7 @@ async function replayed(data: string, size: Size): Promise<number> {
   })
 }
 
-/** Events a second over some runs, one after the other, by the reader that queries use. */
+/** Events per second over some runs, one after the other, with the reader that queries use. */
 async function perSecond(
   data: string,
   { runsRead, envelopes }: Size,
@@ -170,7 +170,7 @@ async function perSecond(
   return (runsRead * (1 + envelopes) * 1000) / (performance.now() - startedMs)
 }
 
-/** As `countersign verify` does it, without its report: with as many threads as it takes here, and their start. */
+/** Like `countersign verify`, without its report: with the usual number of threads, including their start. */
 async function verified(data: string, depth: CheckDepth): Promise<number> {
   const { ring } = await keysOf(data)
   const startedMs = performance.now()
@@ -188,7 +188,7 @@ async function keysOf(data: string) {
   return local.keys
 }
 
-/** From an empty views file, as after `countersign rebuild`. */
+/** Starts with an empty views file, as after `countersign rebuild`. */
 async function rebuilt(data: string, { runs }: Size): Promise<number> {
   await using local = await openLocalLedger(data, { freshViews: true })
   const startedMs = performance.now()

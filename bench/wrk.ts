@@ -1,12 +1,12 @@
-/** @module Load by `wrk`: it takes little of the processor that it shares with the server. Only ever against 127.0.0.1. */
+/** @module Load by `wrk`, which uses little of the CPU that it shares with the server. It is only ever directed at 127.0.0.1. */
 import { execFile, execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-/** Over the time requested: wrk waits for what is under way. */
+/** Time in addition to the requested one: wrk waits for requests in progress. */
 const GRACE_MS = 15_000
-/** Of one request: on a machine that is busy with other things an answer takes its time. */
+/** Timeout per request: on a busy machine an answer takes longer. */
 const TIMEOUT_SECONDS = 10
 
 export interface LoadRequest {
@@ -17,11 +17,11 @@ export interface LoadRequest {
 export interface Load {
   readonly url: string
   readonly token: string
-  /** Sent in turn, again and again. */
+  /** Sent in turn, repeatedly. */
   readonly requests: readonly LoadRequest[]
   readonly connections: number
   readonly seconds: number
-  /** The Lua file, rewritten at each call. */
+  /** Path of the Lua script, which is rewritten on each call. */
   readonly script: string
 }
 
@@ -34,7 +34,7 @@ export interface LoadResult {
 
 export function hasWrk(): boolean {
   try {
-    // It exits with 1 after printing its version.
+    // A plain `wrk --version` exits with 1, so the command is only looked up.
     execFileSync('sh', ['-c', 'command -v wrk'], { stdio: 'ignore' })
     return true
   } catch {
@@ -42,12 +42,12 @@ export function hasWrk(): boolean {
   }
 }
 
-/** Throws where any answer was no 2xx, or a connection failed: a figure over errors says nothing. */
+/** Throws if any answer is not 2xx, or a connection fails: a measurement of errors would be meaningless. */
 export async function runWrk(load: Load): Promise<LoadResult> {
   if (!load.url.startsWith('http://127.0.0.1:')) throw new TypeError('load goes to 127.0.0.1 only')
   writeFileSync(load.script, luaScript(load))
   const { connections, script, url } = load
-  // It knows no part of a second.
+  // wrk accepts only whole seconds.
   const seconds = Math.ceil(load.seconds)
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', `${TIMEOUT_SECONDS}s`, '-s', script, url]
   const { stdout } = await run('wrk', args, { timeout: seconds * 1000 + GRACE_MS })
@@ -57,7 +57,7 @@ export async function runWrk(load: Load): Promise<LoadResult> {
   return result
 }
 
-/** The requests are made before the clock starts, so that wrk only sends. */
+/** The requests are built before the measurement, so that wrk only sends them. */
 function luaScript({ requests, token }: Load): string {
   const made = requests.map(({ path, body }) => `  wrk.format("POST", ${luaText(path)}, nil, ${luaText(body)}),`)
   return `wrk.headers["Content-Type"] = "application/json"

@@ -1,11 +1,11 @@
-/** @module What a run's state knows of an approval. */
+/** @module The state of an approval within a run's state. */
 import type { ApprovalNeed } from '../schemas/approval.ts'
 import type { Phase } from '../schemas/values.ts'
 
-/** `expired` is what is on record: one that is past its end is still pending or granted until an event says so. */
+/** Status as recorded: an approval past its deadline stays pending or granted until an event marks it expired. */
 export type ApprovalStatus = 'pending' | 'granted' | 'denied' | 'expired' | 'used'
 
-/** Whom a token names: who acts, for whom, and through whom that came to it. */
+/** The parties that a token names: the actor, the principal it acts for, and the earlier actors in between. */
 export interface Person {
   readonly actor: string
   readonly principal?: string
@@ -19,11 +19,11 @@ export interface ApprovalState {
   readonly phase: Phase
   readonly argsDigest: string
   readonly generation: number
-  /** The compensation that is approved with the call. */
+  /** The compensation that is approved together with the call. */
   readonly undoneBy?: string
   readonly agent?: string
   readonly scope?: string
-  /** Where the arguments stand. */
+  /** Revision of the request, whose event holds the arguments. */
   readonly revision: number
   readonly requestedAt: string
   readonly requestedBy: Person
@@ -31,13 +31,13 @@ export interface ApprovalState {
   readonly expiresAt: string
   readonly selfApproval: boolean
   readonly onDenied: 'error' | 'rollback'
-  /** Who approved, oldest first. */
+  /** Grants, oldest first. */
   readonly grants: (Person & { readonly roles: readonly string[]; readonly revision: number })[]
-  /** Who denied it, and why. */
+  /** The person who denied the approval, with their comment. */
   denial?: Person & { readonly comment?: string }
   status: ApprovalStatus
-  /** Where it was completed, denied or ended. */
+  /** Revision of the event that completed, denied or expired the approval. */
   decidedRevision?: number
-  /** The call that it was used for. */
+  /** The call that used the approval. */
   callId?: string
 }

@@ -1,10 +1,10 @@
 /**
- * @module Which versions of a body this build knows (REC-7). No catalogue is imported here, as folds run in the event server's engine too;
- * `test/schemas/events.test.ts` holds the table against the schemas.
+ * @module The versions of event bodies that this build knows (REC-7). The catalogue is not imported, because folds also run in the event
+ * server's engine; `test/schemas/events.test.ts` checks the table against the schemas.
  */
 import type { EventType } from '../schemas/events.ts'
 
-/** Types whose body has come in more versions than the first. */
+/** Latest body version of the types that have more than one. */
 const LATEST = {
   ApprovalRequested: 2,
   EnvelopeAccepted: 2,
@@ -21,7 +21,7 @@ export function latestBodyVersion(type: string): number {
   return Object.hasOwn(LATEST, type) ? LATEST[type as keyof typeof LATEST] : 1
 }
 
-/** Whether this build can fold a body. A snapshot is compared, never folded: one of another version is passed over (STR-10). */
+/** Whether this build can fold a body. A SnapshotTaken is only compared, never folded, so any version of it is accepted (STR-10). */
 export function canFold(type: string, version: unknown): boolean {
   return type === 'SnapshotTaken' || knowsBody(type, version)
 }

@@ -1,6 +1,6 @@
 /**
- * @module What each event adds to the bill: the spending of a run as single charges, so that sums by run, agent, model and period can be
- * made of them. Their sum is what the run's own fold says (`run-budget.ts`); a test holds the two together.
+ * @module Lists the charges of each event, so that a run's spending can be summed by run, agent, model and period. Their sum equals the
+ * total of the run's own fold (`run-budget.ts`); a test checks that the two agree.
  */
 import type { EventBody, RunEventType } from '../schemas/events.ts'
 import type { Json, JsonObject } from '../schemas/json.ts'
@@ -18,7 +18,7 @@ export interface Charge {
   readonly currency?: string
   readonly provider?: string
   readonly model?: string
-  /** Charged in full for a reservation whose deadline passed; a late settle takes it back. */
+  /** Charged in full for a reservation whose deadline passed; a late settle reverses it. */
   readonly estimated?: true
 }
 
@@ -31,7 +31,7 @@ interface HeldReservation {
   expired?: true
 }
 
-/** JSON throughout; it holds what is not settled yet and nothing else. */
+/** Plain JSON, so that it can be stored; holds only unsettled data. */
 export interface ChargeState {
   currency?: string
   readonly modelCallers: Slots<true>
@@ -42,7 +42,7 @@ export const noCharges = (): ChargeState => ({ modelCallers: {}, held: {} })
 
 type ChargesOf<T extends RunEventType> = (state: ChargeState, data: EventBody<T>) => readonly Charge[]
 
-/** Types that say in the catalogue that they change the bill. */
+/** Charges by type, for the types that the catalogue declares to change the bill; `null` for the others. */
 const CHARGES = {
   ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
@@ -90,7 +90,7 @@ const CHARGES = {
   ReservationExpired: estimate,
 } satisfies { readonly [T in RunEventType]: ChargesOf<T> | null }
 
-/** Whether an event of this type changes the state or costs something. */
+/** Whether events of this type change the state or cause charges. */
 export function isCharging(type: RunEventType): boolean {
   return CHARGES[type] !== null
 }
@@ -108,7 +108,7 @@ const CHARGED_MEMBERS = [
   'reservationId',
 ] as const
 
-/** The part of a body that `foldCharges` reads: of a report, that there is one. */
+/** The members of a body that `foldCharges` reads; a report is reduced to its presence. */
 export function chargedPart(data: JsonObject): JsonObject {
   const part: { [name: string]: Json } = {}
   for (const name of CHARGED_MEMBERS) {
@@ -119,14 +119,14 @@ export function chargedPart(data: JsonObject): JsonObject {
   return part
 }
 
-/** Changes the state and says what the event costs. `data` may be its `chargedPart`. */
+/** Updates the state and returns the charges of the event. `data` may be the result of `chargedPart`. */
 export function foldCharges(state: ChargeState, { type, data }: RecordedEvent): readonly Charge[] {
-  // The table pairs each type with the charges of its own body.
+  // The table pairs each type with a function for its own body.
   const charges = CHARGES[type] as ((state: ChargeState, data: RecordedEvent['data']) => readonly Charge[]) | null
   return charges?.(state, data) ?? []
 }
 
-/** Only a report is charged: the join says how the branch ended, and costs nothing. */
+/** Only a branch's report is charged; the BranchReceived of a join has no report and costs nothing. */
 function reportCharge(
   state: ChargeState,
   data: EventBody<'BranchOffered'> | EventBody<'BranchReceived'>,
@@ -142,7 +142,7 @@ function inCurrency({ currency }: ChargeState): { currency?: string } {
   return currency === undefined ? {} : { currency }
 }
 
-/** Where no model call was recorded since the agent's last envelope (RUN-48). */
+/** Charges an envelope's tokens unless a model call was recorded since the agent's last envelope (RUN-48). */
 function envelopeCharge(
   state: ChargeState,
   { agent, tokens }: { readonly agent: string; readonly tokens?: number | undefined },

@@ -1,4 +1,4 @@
-/** @module What changed between two contexts, by JSON Pointer; lists are matched as merges match them, not by place. */
+/** @module The differences between two contexts, by JSON Pointer. List members are matched as in merges, not by index. */
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import { pointerStep } from '../schemas/json-pointer.ts'
 import { memberKeys } from './set-members.ts'
@@ -6,18 +6,18 @@ import { setTextsOf } from './set-text.ts'
 
 export interface ContextChange {
   readonly kind: 'added' | 'removed' | 'changed'
-  /** JSON Pointer: into `after` for what was added, else into `before`. */
+  /** JSON Pointer into `after` for an addition, otherwise into `before`. */
   readonly path: string
   readonly before?: Json
   readonly after?: Json
 }
 
-/** In the order of the contexts. Members of lists that merely moved are no change. */
+/** Changes in the order of the contexts. Members of lists that only moved are not a change. */
 export function contextDiff(before: JsonObject, after: JsonObject): readonly ContextChange[] {
   return [...objectChanges(before, after, { path: '', key: undefined })]
 }
 
-/** `key`: the top-level key that all this stands under, which says how lists compare. */
+/** `key` is the top-level key of the place, which decides how lists are compared. */
 interface Place {
   readonly path: string
   readonly key: string | undefined

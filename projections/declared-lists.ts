@@ -1,6 +1,6 @@
 /**
- * @module What a policy declares about lists, as a tree that is walked along with a context: a place takes one look-up, however many pointers
- * are declared. Recorded runs are folded by it, so that what it answers must not change.
+ * @module A policy's declarations of lists as a tree that is walked in parallel with a context: each place costs one look-up, whatever the
+ * number of declared pointers. Recorded runs are folded with it, so its results must not change.
  */
 import { pointerStep } from '../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
@@ -8,12 +8,12 @@ import type { ResolvedPolicy } from '../schemas/policy.ts'
 type Lists = NonNullable<ResolvedPolicy['lists']>
 
 export interface DeclaredLists {
-  /** Of the pointer to the place, else of the first pattern that leads to it. */
+  /** The rule of the exact pointer to the place, or of the first pattern that matches the place. */
   readonly rule: Lists[string] | undefined
-  /** Where the tokens of the place lead as they stand, and where patterns lead. */
+  /** The nodes reached by the literal tokens of the place, and by patterns. */
   readonly exact: Node | undefined
   readonly patterns: readonly Node[]
-  /** By the next token; `*` for all that no pointer names. */
+  /** Declarations by the next token; `*` for tokens that no pointer names. */
   below: ReadonlyMap<string, DeclaredLists> | undefined
 }
 
@@ -25,10 +25,10 @@ interface Node {
 const ANY = '*'
 const NOTHING: DeclaredLists = { rule: undefined, exact: undefined, patterns: [], below: undefined }
 
-/** A policy lives as long as its run. */
+/** Cached by policy, which lives as long as its run. */
 const known = new WeakMap<Lists, DeclaredLists>()
 
-/** For the whole context, to be led on by `declaredBelow`. */
+/** The declarations for the whole context; descend with `declaredBelow`. */
 export function declaredLists(lists: Lists | undefined): DeclaredLists {
   if (lists === undefined) return NOTHING
   const made = known.get(lists)
@@ -52,7 +52,7 @@ function nodeAt(root: Node, path: string): Node {
   return node
 }
 
-/** What is declared below, at a key; `*` for the members of a list. */
+/** The declarations below, at a key; `*` for the members of a list. */
 export function declaredBelow(declared: DeclaredLists, key: string): DeclaredLists {
   const { exact, patterns } = declared
   if (exact === undefined && patterns.length === 0) return NOTHING

@@ -1,8 +1,8 @@
-/** @module What a list shows of a body: its small members, and of what agents wrote no more than its size. */
+/** @module Selects the members of a body that a list shows: small ones, and the length of each list of objects. */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 
 const DETAIL_MAX_CHARS = 512
-/** What agents and tools wrote: read where it stands, by whoever may. */
+/** Content written by agents and tools, which a list omits and authorised readers read in the event itself. */
 const CONTENT: ReadonlySet<string> = new Set([
   ...['payload', 'args', 'result', 'input', 'output', 'context', 'restored', 'manifest', 'policy', 'evidence'],
   ...['note', 'signature', 'entries', 'snapshot'],

@@ -1,6 +1,6 @@
 /**
- * @module What can be asked of one event: its header, and the members that bodies have in common. Pure, so that an index, an export and
- * whoever checks an export all say the same of the same event.
+ * @module The facts of one event that queries use: its header, and the members that bodies have in common. Pure, so that an index, an
+ * export and a verifier of the export derive the same facts.
  */
 import { AUDIT_FILTERS, type AuditFilterField, PART_FIELDS } from '../schemas/audit-fields.ts'
 import type { EventQuery } from '../schemas/event-query.ts'
@@ -18,17 +18,17 @@ export interface EventFacts extends Readonly<Partial<Record<BodyFact, string>>> 
   readonly principal: string
   readonly kid: string
   readonly verdict?: Verdict
-  /** Rules of findings, codes of refusals. */
+  /** Rules of findings, or codes of refusals. */
   readonly rules: readonly string[]
 }
 
-/** What a call's claim says for its later events, which name the call alone. */
+/** Facts from a call's claim that its later events lack, because they name only the call. */
 export interface CallFacts {
   readonly agent?: string
   readonly tool?: string
 }
 
-/** `call` is what the claim of the event's call holds; undefined where the event names none. */
+/** `call` holds the facts from the claim of the event's call; empty if the event names no call. */
 export function eventFacts(header: Header, data: JsonObject, call: CallFacts = {}): EventFacts {
   const { type, time, actor, kid } = header
   const declared = declarationOf(type)
@@ -51,17 +51,17 @@ export function eventFacts(header: Header, data: JsonObject, call: CallFacts = {
   return facts
 }
 
-/** How an event counts for whoever looks through many: what it decided, whether it came about, how soon somebody should look. */
+/** Rating of an event for reviewers: its verdict, whether the action succeeded, and how urgently a person should look. */
 export function ratingOf({ rating }: Pick<EventType, 'rating'>, data: JsonObject): Rating {
   return typeof rating === 'function' ? rating(data) : rating
 }
 
-/** Id of the call whose claim an event leans on. */
+/** Id of the call whose claim holds further facts of an event. */
 export function callOf(type: string, data: JsonObject): string | undefined {
   return declarationOf(type)?.changes.call === 'claimed' ? undefined : text(data.callId)
 }
 
-/** Whether an event answers the query, but for `run`, which its stream says, and `text`, which `matchesText` judges. */
+/** Whether an event matches the query, except for `run`, which its stream determines, and `text`, which `matchesText` checks. */
 export function matchesFacts(query: EventQuery, facts: EventFacts & { readonly run?: string | undefined }): boolean {
   return AUDIT_FILTERS.every(({ name, field, compare }) => {
     const expected = query[name]
@@ -84,7 +84,7 @@ function fits(
   return compare === 'in' ? expected.includes(String(found)) : found.includes(String(expected))
 }
 
-/** Of a type that this build does not know, the findings. */
+/** For a type unknown to this build, the rules of its findings. */
 export function rulesOf(declared: EventType | undefined, data: JsonObject): readonly string[] {
   const rules = declared === undefined ? 'findings' : (declared.rules ?? [])
   if (rules === 'code') return [text(data.code) ?? '']

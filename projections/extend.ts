@@ -1,6 +1,7 @@
 /**
- * @module Mode `extend`, but for base relay and for policies that 0.1.0 recorded: a context grows by a payload. Members of lists are known by identity, and a member that is known
- * takes over what the payload says of it, so that the validator sees what it changed. Recorded runs are folded by it: it must not change.
+ * @module Mode `extend` for the current rules, but not for base relay and policies recorded by 0.1.0: a context grows by a payload. List
+ * members are matched by identity, and a matched member takes over the payload's values, so that the validator sees the changes. Recorded
+ * runs are folded with it, so it must not change.
  */
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
@@ -13,19 +14,19 @@ import { type ProtectionPolicy, protectedBy } from './protected-keys.ts'
 
 export type ExtendPolicy = ProtectionPolicy & Pick<ResolvedPolicy, 'lists' | 'judge'>
 
-/** A new text in these cannot be told from a changed one: a list of them is the whole list. */
+/** In these lists a new text cannot be told from a changed one, so a payload replaces the whole list. */
 const WHOLE_LISTS: ReadonlySet<string> = new Set(['constraints', 'requirements'])
 
 interface Place {
   readonly key: string
   readonly topKey: string
-  /** What the policy declares about lists here and below. */
+  /** Declarations of the policy about lists here and below. */
   readonly declared: DeclaredLists
-  /** The payload names more of what is there, and changes no member for another. */
+  /** The payload only adds; it replaces no member by another. */
   readonly adds?: boolean
 }
 
-/** Grows a context by more of what it holds: a list by members that it does not hold, one whose order or number counts at its end. */
+/** Adds to a context: a list gets the members that it does not contain; a list whose order or number matters is appended to. */
 export function addToContext(context: JsonObject, more: JsonObject, policy: ExtendPolicy): JsonObject {
   const declared = declaredLists(policy.lists)
   let copy: Record<string, Json> | undefined
@@ -51,7 +52,7 @@ export function extendContext(context: JsonObject, payload: JsonObject, policy: 
   return copy ?? context
 }
 
-/** Free keys: objects merge, everything else is replaced. */
+/** For free keys: objects merge, everything else is replaced. */
 function grown(target: Json | undefined, payload: Json): Json {
   if (!isJsonObject(target) || !isJsonObject(payload)) return payload
   let copy: Record<string, Json> | undefined
@@ -78,7 +79,7 @@ function extendObject(target: JsonObject, payload: JsonObject, place: Place): Js
   return copy ?? target
 }
 
-/** Where the order says something, a payload says all of it. */
+/** Whether a payload replaces the whole list, because its order matters or its texts have no identity (`WHOLE_LISTS`). */
 function isComplete(target: readonly Json[], place: Place): boolean {
   const { topKey, declared } = place
   return isOrdered(target, place) || (declared.rule === undefined && WHOLE_LISTS.has(topKey))
@@ -89,7 +90,7 @@ function isOrdered(target: readonly Json[], { key, declared }: Place): boolean {
   return namesOrder(keyWords(key)) || (target.length > 0 && target.every((member) => typeof member === 'number'))
 }
 
-/** Members keep their places and spelling; what the payload says of them is taken over, and new ones follow. */
+/** Members keep their position and spelling, take over the payload's values, and new members follow. */
 function extendList(target: readonly Json[], payload: readonly Json[], place: Place): readonly Json[] {
   const { rule } = place.declared
   const keys = typeof rule === 'object' ? rule.key : undefined
@@ -126,8 +127,8 @@ function isNamed(member: Json, identity: Identity | undefined): boolean {
 }
 
 /**
- * Places of members that a payload changed in what they are known by: it says the list again, and in their place something of which most is the
- * same. A payload that only names new members changes none.
+ * Indexes of members whose identifying values the payload changed. The payload must repeat the list, with a mostly equal member at the same
+ * index; a payload that only names new members changes none.
  */
 function changedMembers(
   [target, payload]: readonly [readonly Json[], readonly Json[]],
@@ -138,7 +139,7 @@ function changedMembers(
   const [previous, current] = [new Set(names.before), new Set(names.now)]
   const lost = names.before.flatMap((name, i) => (current.has(name) || previous.has(names.now[i] as string) ? [] : [i]))
   const retained = names.before.filter((name) => current.has(name)).length
-  // Whoever names some of what stands there already, and others, means more of them; whoever names most of it says the list again.
+  // A payload that repeats more than half of the list restates the list; any other means additional members.
   const isRewritten = retained * 2 > target.length
   const shares = lost.map((i) => sameShare(target[i] as Json, payload[i] as Json))
   const isAligned = lost.length > 1 && lost.length === target.length && shares.every((share) => share >= 0.5)
@@ -153,7 +154,7 @@ function changedMembers(
   return changed
 }
 
-/** Members of an object that stand in the other one as they are, as a share of all. */
+/** The share of an object's members that are equal in the other object. */
 function sameShare(before: Json, after: Json): number {
   if (!isJsonObject(before) || !isJsonObject(after)) return 0
   const keys = Object.keys(before)
@@ -161,7 +162,7 @@ function sameShare(before: Json, after: Json): number {
   return keys.length === 0 ? 0 : same.length / keys.length
 }
 
-/** The share of an object's members that are the same where all but one of them are, and more than one is. */
+/** The share of equal members in an object with exactly one difference, if it has at least three members; otherwise 1. */
 function onlyOneOther(object: JsonObject): number {
   const { length } = Object.keys(object)
   return length < 3 ? 1 : (length - 1) / length
@@ -171,18 +172,18 @@ function isScalar(value: Json): boolean {
   return typeof value !== 'object' || value === null
 }
 
-/** What a number measures stands behind it: `5 mg`, `80 %`. */
+/** A number followed by its unit: `5 mg`, `80 %`. */
 const MEASURE = /\d+(?:[.,]\d+)*(?= ?(?:%|[a-z]{1,3}\b))/gi
 const MEASURE_MAX_CHARS = 512
 
-/** One sentence with another number of the same unit: `warfarin 5 mg daily`, `warfarin 50 mg daily`. */
+/** The same sentence with another number of the same unit: `warfarin 5 mg daily`, `warfarin 50 mg daily`. */
 function isOtherMeasure(before: Json, after: Json): boolean {
   if (typeof before !== 'string' || typeof after !== 'string') return false
   if (Math.max(before.length, after.length) > MEASURE_MAX_CHARS || !/[a-z]{4}/i.test(before)) return false
   return before.replace(MEASURE, '#') === after.replace(MEASURE, '#')
 }
 
-/** A member without an identity is there once for each time that it is there already. */
+/** Consumes one known occurrence of a member without identity. Returns false if none is left. */
 function takeSpare(spare: Map<string, number>, text: string): boolean {
   const left = spare.get(text) ?? 0
   if (left > 0) spare.set(text, left - 1)
@@ -194,7 +195,7 @@ function memberText(member: Json, { topKey }: Place): string {
   return `"${topKey === 'entities' ? plainLower(member) : plainText(member)}`
 }
 
-/** Keys in one order; lists as they stand. */
+/** JSON text with sorted keys; lists keep their order. */
 function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (!isJsonObject(value)) return JSON.stringify(value)
@@ -207,8 +208,8 @@ function own(value: JsonObject, key: string): Json | undefined {
 }
 
 /**
- * Copies at the first change only. A member `__proto__` is set like any other, never as the prototype. An object in the place of an object has
- * grown out of it: it is another one where something in it changed, and only then.
+ * Sets a member, copying the object at the first change only. A member `__proto__` is set like any other, never as the prototype. An object
+ * that replaces an object is an extension of it, and is another reference only if something in it changed.
  */
 export function withMember(
   target: JsonObject,

@@ -1,4 +1,4 @@
-/** @module The words that a key is made of: `maxDoseMg`, `max_dose_mg` and `max-dose mg` are `max`, `dose`, `mg`. */
+/** @module Splits a key into words: `maxDoseMg`, `max_dose_mg` and `max-dose mg` are `max`, `dose`, `mg`. */
 
 const KEY_MAX_CHARS = 128
 const MEMO_MAX = 16_384
@@ -16,7 +16,7 @@ export function keyWords(key: string): readonly string[] {
 
 type Kind = 'capital' | 'small' | 'digit' | 'border'
 
-/** A word ends where the kind of character changes; a capital begins one that small letters go on with (`HTTPServer`: `http`, `server`). */
+/** A word ends where the kind of character changes; a capital followed by small letters begins a new one (`HTTPServer`: `http`, `server`). */
 function split(key: string): readonly string[] {
   const words: string[] = []
   let from = 0
@@ -33,7 +33,7 @@ function split(key: string): readonly string[] {
   return words.map((word) => word.toLowerCase())
 }
 
-/** Letters without case count as small ones, signs as borders; no property escapes: not every engine that folds this knows them. */
+/** Letters without case count as small ones, signs as borders. No Unicode property escapes, which some engines that run this fold lack. */
 function kindOf(character: string): Kind {
   if (character >= '0' && character <= '9') return 'digit'
   const [lower, upper] = [character.toLowerCase(), character.toUpperCase()]
@@ -41,7 +41,7 @@ function kindOf(character: string): Kind {
   return character !== upper || character > '\u00bf' ? 'small' : 'border'
 }
 
-/** `passengers` -> `passenger`, `entries` -> `entry`, `addresses` -> `address`; what is no plural stays. */
+/** `passengers` -> `passenger`, `entries` -> `entry`, `addresses` -> `address`; a word that is not a plural is unchanged. */
 export function singular(word: string): string {
   if (word.length > 4 && word.endsWith('ies')) return `${word.slice(0, -3)}y`
   if (/(?:ss|x|ch|sh)es$/.test(word)) return word.slice(0, -2)

@@ -1,6 +1,6 @@
 /**
- * @module By which of their members the objects of a list are known: `id`, `key`, `name`, else one of a short table of usual keys and
- * pairs. Recorded runs are folded by it, so that it must not change.
+ * @module The members that identify the objects of a list: `id`, `key`, `name`, or entries of a short table of usual keys and pairs.
+ * Recorded runs are folded with it, so it must not change.
  */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import { keyWords, singular } from './key-words.ts'
@@ -8,15 +8,18 @@ import { plainLower } from './plain-text.ts'
 
 export interface Identity {
   readonly keys: readonly string[]
-  /** What these keys name is one thing: the same twice with different values contradicts itself. Weak ones only find counterparts. */
+  /**
+   * The keys identify exactly one thing, so two members with equal keys and different values are a contradiction. Weak keys only match
+   * members of two lists.
+   */
   readonly isStrong: boolean
-  /** `id`, `key`, a uuid, the list's own id, or declared: no other member can tell two of them apart. */
+  /** `id`, `key`, a uuid, the list's own id, or declared keys: members with equal keys are the same, whatever their other members. */
   readonly isComplete: boolean
 }
 
 const WHOLE: readonly string[] = ['id', 'key', 'uuid', 'guid']
 const STRONG: readonly string[] = 'name ref reference txn sku code no nr number isbn ean iban vin mrn serial'.split(' ')
-/** They name what a member is about, and often enough only one member is about it. */
+/** Keys that name the subject of a member, often of only one member. */
 const WEAK: readonly string[] =
   'email hostname path url symbol ticker slug vendor supplier part substance drug medication title what claim topic question'.split(
     ' ',
@@ -33,12 +36,12 @@ const PAIRS: readonly (readonly string[])[] = [
   ['start', 'end'],
 ]
 const REFERENCES: ReadonlySet<string> = new Set(['id', 'ref', 'no', 'number', 'code', 'key', 'sku'])
-/** Ids in a list of what happened are those of others. */
+/** In a list of past events, ids refer to other things. */
 const HAPPENINGS: ReadonlySet<string> = new Set(
   'history log logs events event timeline changes entries journal audit trail'.split(' '),
 )
 const STRONG_MEMBERS: ReadonlySet<string> = new Set(STRONG)
-/** Members looked at in search of an identity. */
+/** Maximum number of members examined in search of an identity. */
 const KEYS_MAX = 64
 
 interface Known {
@@ -46,13 +49,13 @@ interface Known {
   readonly candidates: readonly Identity[]
 }
 
-/** Lists under one key are mostly of one shape. */
+/** Candidates by list key and members, because lists under one key usually have one shape. */
 const memo = new Map<string, Known>()
 const MEMO_MAX = 4096
 const MEMO_KEYS_MAX = 32
 const MEMO_MAX_CHARS = 512
 
-/** Candidates in order of preference, as far as the list's first object has them. */
+/** Candidate identities in order of preference, limited to members of the list's first object. */
 export function identityCandidates(list: readonly Json[], listKey: string): readonly Identity[] {
   const first = list.find((member) => isJsonObject(member)) as JsonObject | undefined
   if (first === undefined) return []
@@ -60,7 +63,7 @@ export function identityCandidates(list: readonly Json[], listKey: string): read
   if (keys.length > MEMO_KEYS_MAX) return candidatesOf(keys, listKey)
   const shape = `${listKey}\n${keys.join('\n')}`
   const known = memo.get(shape)
-  // A key may hold a line feed: two shapes may read the same.
+  // A key may contain a line feed, so two shapes may have the same text.
   if (known?.keys.length === keys.length && keys.every((key, i) => key === known.keys[i])) return known.candidates
   const candidates = candidatesOf(keys, listKey)
   if (memo.size >= MEMO_MAX) memo.clear()
@@ -90,7 +93,7 @@ function candidatesOf(all: readonly string[], listKey: string): readonly Identit
   ]
 }
 
-/** Routes and periods are often there twice; persons and departures are not. */
+/** Routes and periods often occur twice; persons and departures do not. */
 function isNamedPair(pair: readonly string[]): boolean {
   return pair.some((key) => key.toLowerCase().includes('name') || key === 'date')
 }
@@ -101,12 +104,12 @@ function isOwnReference(key: string, what: string): boolean {
   return words.length === 2 && words[0] === what && REFERENCES.has(words[1] ?? '')
 }
 
-/** A member that refers to something: what differs in it is another thing. */
+/** Whether a member is a reference: objects that differ in it are different things. */
 export function isReference(key: string): boolean {
   return REFERENCES.has(keyWords(key).at(-1) ?? '') || STRONG_MEMBERS.has(key)
 }
 
-/** The text that a member is known by; undefined where one of the keys is missing or no scalar. */
+/** The text that identifies a member; undefined if one of the keys is missing or is neither text nor number. */
 export function identityText(member: Json, { keys }: Identity): string | undefined {
   if (!isJsonObject(member)) return undefined
   let text = ''
@@ -119,7 +122,10 @@ export function identityText(member: Json, { keys }: Identity): string | undefin
   return text
 }
 
-/** The first of the candidates that every object of `before` has, no two the same, and that some object of `after` has. */
+/**
+ * The first candidate that every object of `before` has, with distinct values, and that some object of `after` has; a weak one must also be
+ * distinct in `after`.
+ */
 export function listIdentity(
   lists: { readonly before: readonly Json[]; readonly after: readonly Json[] },
   listKey: string,

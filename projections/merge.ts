@@ -1,4 +1,7 @@
-/** @module The context that a handoff asks for: replaced, merged (RFC 7396) or extended (RUN-34); and what of a replaced one stays. */
+/**
+ * @module Computes the context that a handoff requests: replaced, merged (RFC 7396) or extended (RUN-34), and reuses unchanged parts of the
+ * previous context.
+ */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import { addToContext, type ExtendPolicy, extendContext, withMember } from './extend.ts'
 import { memberKeys, STATUS } from './set-members.ts'
@@ -9,11 +12,11 @@ export interface ModeInput {
   readonly payload: JsonObject
   readonly mode: 'replace' | 'merge' | 'extend'
   readonly policy: ExtendPolicy
-  /** Grows what comes of payload and mode. */
+  /** Additions, applied after payload and mode. */
   readonly add?: JsonObject | undefined
 }
 
-/** Pure; the result shares what did not change with its inputs, which stay as they are. */
+/** Pure; the result shares unchanged parts with its inputs, which are not modified. */
 export function applyMode(input: ModeInput): JsonObject {
   const context = withPayload(input)
   return input.add === undefined ? context : addToContext(context, input.add, input.policy)
@@ -52,7 +55,7 @@ function mergeObject(target: JsonObject, patch: JsonObject): JsonObject {
   return copy ?? target
 }
 
-/** `textsFor` says how the lists below a member compare; undefined where lists are replaced. */
+/** `textsFor` defines how the lists below a member are compared; undefined if lists are replaced. */
 function extendObject(
   target: JsonObject,
   payload: JsonObject,
@@ -72,7 +75,7 @@ function extendValue(target: Json | undefined, payload: Json, texts: SetTexts | 
   return payload
 }
 
-/** Members keep their place and spelling; those known already are extended in it, new ones follow. */
+/** Members keep their position and spelling; known members are extended in place, and new ones follow. */
 function extendList(target: readonly Json[], payload: readonly Json[], texts: SetTexts): readonly Json[] {
   const keys = memberKeys(target, payload, texts)
   const places = new Map<string, number>()
@@ -99,7 +102,7 @@ function extendList(target: readonly Json[], payload: readonly Json[], texts: Se
   return copy ?? target
 }
 
-/** Several actions can differ in their status alone: the one in the same state is meant, else the first of them. */
+/** Several actions may differ in their status only: the one with the same status is preferred, otherwise the first. */
 function placeKeys(member: Json, key: string): readonly [stated: string, key: string] {
   return [isJsonObject(member) ? `${key}\n${JSON.stringify(own(member, STATUS))}` : key, key]
 }
@@ -108,7 +111,10 @@ function own(value: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(value, key) ? value[key] : undefined
 }
 
-/** Equal to `now`, the order of its keys included; lists and objects that stand in `before` at the same place are those of `before`. Neither is changed. */
+/**
+ * Returns a value equal to `now`, including the order of its keys, that reuses equal lists and objects at the same place in `before`.
+ * Neither input is changed.
+ */
 export function withSharedParts(before: Json, now: Json): Json {
   return isContainer(now) ? sharedContainer(before, now) : now
 }
@@ -144,7 +150,10 @@ function listOf(before: readonly Json[], now: readonly Json[]): readonly Json[] 
   return isSame ? before : (copy ?? now)
 }
 
-/** Every handoff comes through here whole: the keys of `now` are walked without a list of them, and what is equal at a glance calls nothing. */
+/**
+ * Every handoff passes through here as a whole, so the keys of `now` are walked without creating a list, and equality by reference or of
+ * scalars needs no call.
+ */
 function objectOf(before: JsonObject, now: JsonObject): JsonObject {
   const known = Object.keys(before)
   let isSame = true

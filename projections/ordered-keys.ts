@@ -1,4 +1,4 @@
-/** @module Keys of lists whose order says something. Recorded runs are folded by it, so that it must not change. */
+/** @module Keys of lists whose order is significant. Recorded runs are folded with it, so it must not change. */
 
 const ORDERS: ReadonlySet<string> = new Set(
   (
@@ -7,7 +7,7 @@ const ORDERS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** `approval_chain`, `price_range`, `dims_cm`: one of the last two words of the key. */
+/** Whether one of the last two words of a key names an order: `approval_chain`, `price_range`, `dims_cm`. */
 export function namesOrder(words: readonly string[]): boolean {
   return words.slice(-2).some((word) => ORDERS.has(word))
 }

@@ -1,9 +1,9 @@
-/** @module A place of a context by what its list members are known by, so that it is the same place where a list is in another order. */
+/** @module Identifies a place of a context by the identities of list members, so that it stays the same when a list is reordered. */
 import type { Json } from '../schemas/json.ts'
 import { type Token, valueAt } from '../schemas/json-pointer.ts'
 import { identityCandidates, identityText } from './list-identity.ts'
 
-/** One text for one place; of a member that is known by nothing, by its index. */
+/** A unique text for a place; a list member without an identity is named by its index. */
 export function placeKey(context: Json, place: readonly string[]): string {
   const steps: Token[] = []
   let value: Json | undefined = context

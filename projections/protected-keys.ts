@@ -1,16 +1,16 @@
-/** @module Which top-level keys of a context a policy protects; recorded runs are folded by it. */
+/** @module Decides which top-level keys of a context a policy protects. Recorded runs are folded with it. */
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 
 export type ProtectionPolicy = Pick<ResolvedPolicy, 'criticalKeys'> &
   Partial<Pick<ResolvedPolicy, 'rules' | 'protect' | 'free' | 'prose'>>
 
-/** A policy lives as long as its run, and is asked about the same keys again and again. */
+/** Cached by policy, which lives as long as its run and is asked about the same keys repeatedly. */
 const known = new WeakMap<ProtectionPolicy, (key: string) => boolean>()
-/** Answers kept for one policy, and the longest key that one is kept for. */
+/** Maximum number of cached answers per policy, and maximum length of a cached key. */
 const ANSWERS_MAX = 1024
 const KEY_MAX_CHARS = 64
 
-/** All, or those that are named, less those that are free; under base relay, and in the record of release 0.1.0, the critical keys. */
+/** All keys except the free ones, or only the named keys; critical keys always. Under base relay, and in records of release 0.1.0, only the critical keys. */
 export function protectedBy(policy: ProtectionPolicy): (key: string) => boolean {
   const made = known.get(policy)
   if (made !== undefined) return made
@@ -36,7 +36,7 @@ function rulesOf({
   }
 }
 
-/** Whether a key that is not protected holds prose: its texts are free, its data is not. */
+/** Whether an unprotected key holds prose, whose texts are free while its data is not. */
 export function proseBy({ free = [], prose = [] }: ProtectionPolicy): (key: string) => boolean {
   const [freeWords, proseWords] = [free, prose].map((keys) => new Set(keys.map(foldFreeKey)))
   return (key) => {
@@ -58,7 +58,7 @@ function remembering(decide: (key: string) => boolean): (key: string) => boolean
 
 const PLAIN = /^[a-z]+$/
 
-/** `nextStep`, `next_step` and `Next-Step` are one word to whoever names a free key. */
+/** `nextStep`, `next_step` and `Next-Step` count as the same free key. */
 function foldFreeKey(key: string): string {
   return PLAIN.test(key) ? key : key.toLowerCase().replace(/[\s_-]+/g, '')
 }

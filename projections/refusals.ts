@@ -1,8 +1,8 @@
-/** @module Refusals a run has recorded: an equal one only once, and only so many a minute (STR-12). */
+/** @module Refusals recorded in a run: equal ones only once, and a limited number per window (STR-12). */
 import type { Header } from '../schemas/header.ts'
 import { REFUSALS_PER_WINDOW, type RunState, safeKey } from './run-state.ts'
 
-/** What makes two refusals equal. */
+/** Key under which refusals count as equal. */
 export function refusalKey(actor: string, code: string, fingerprint: string): string {
   return safeKey(`${code} ${fingerprint} ${actor}`)
 }

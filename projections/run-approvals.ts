@@ -1,4 +1,4 @@
-/** @module The part of a run's fold that follows approvals: who is asked, who decided what, and which claim used it. */
+/** @module The fold of approvals in a run: requests, decisions, and the claims that use them. */
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { ApprovalState, Person } from './approval-state.ts'
@@ -61,7 +61,7 @@ function decide(
   delete state.pendingApprovals[safeKey(approval.approvalId)]
 }
 
-/** The claim that runs the call is what uses its approval up: one append, so that no crash falls between. */
+/** The claim that runs the call also uses up its approval: both are one append, so that no crash can separate them. */
 export function useApproval(state: RunState, { approvalId = '', callId }: EventBody<'ToolCallClaimed'>): void {
   const approval = state.approvals[safeKey(approvalId)]
   if (approval === undefined) return

@@ -1,4 +1,4 @@
-/** @module The part of a run's fold that follows reservations and spending. */
+/** @module The fold of reservations and spending in a run. */
 import type { EventBody, RunEventType } from '../schemas/events.ts'
 import { addMoney, subtractMoney } from '../schemas/money.ts'
 import { type FoldTable, foldBy, ignore } from './fold-table.ts'
@@ -6,7 +6,7 @@ import type { RecordedEvent } from './projection.ts'
 import { countRefusal, refusalKey } from './refusals.ts'
 import { type ReservationState, type RunState, type Spend, safeKey, zeroSpend } from './run-state.ts'
 
-/** What the money side of a run needs to be folded: the run list folds it alone. */
+/** The part of a run's state for budgets, which the run list folds on its own. */
 export type BudgetState = Pick<
   RunState,
   | 'agents'
@@ -71,15 +71,12 @@ export function isOnBudget(type: RunEventType): boolean {
   return BUDGET_FOLDS[type] !== null
 }
 
-/** Only a report is charged: the join says how the branch ended, and costs nothing. */
+/** Only a branch's report is charged; the BranchReceived of a join has no report and costs nothing. */
 function foldReport(state: BudgetState, data: EventBody<'BranchOffered'> | EventBody<'BranchReceived'>): void {
   if (data.report !== undefined) foldEnvelopeTokens(state, data)
 }
 
-/**
- * An envelope's tokens are charged only where its agent recorded no model call since its last one (RUN-48); a refused
- * envelope cost what it cost.
- */
+/** An envelope's tokens are charged only if its agent recorded no model call since its last envelope (RUN-48). This includes refused envelopes. */
 function foldEnvelopeTokens(
   state: BudgetState,
   { agent, tokens }: { readonly agent: string; readonly tokens?: number | undefined },
@@ -91,7 +88,7 @@ function foldEnvelopeTokens(
   if (modelCallers[NOBODY] !== undefined) delete modelCallers[NOBODY]
 }
 
-/** Tokens that an envelope adds to what was spent. */
+/** The tokens by which an envelope increases the spending. */
 export function envelopeCharge(
   state: BudgetState,
   { agent, tokens = 0 }: { readonly agent: string; readonly tokens?: number | undefined },
@@ -99,7 +96,7 @@ export function envelopeCharge(
   return tokens === 0 || isCharged(state, agent) ? 0 : tokens
 }
 
-/** Calls of nobody in particular. */
+/** Slot of calls that name no agent. */
 const NOBODY = safeKey('')
 
 function isCharged({ modelCallers }: BudgetState, agent: string): boolean {

@@ -1,4 +1,4 @@
-/** @module The part of a run's fold that follows calls and compensations. */
+/** @module The fold of calls and compensations in a run. */
 import type { CallStatus } from '../schemas/call-status.ts'
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
@@ -82,7 +82,7 @@ function optionalIdentity(data: EventBody<'ToolCallClaimed'>): Partial<CallState
   }
 }
 
-/** A resume took over: the leases that run have ended, and the next command that meets one says so by an event. */
+/** Marks active leases as ended by a resume; the next command that encounters such a call records it as an event. */
 export function endLeases(state: RunState): void {
   for (const key of Object.keys(state.openCalls)) {
     const call = state.calls[key]
@@ -105,7 +105,7 @@ function settle(state: RunState, callId: string, outcome: { status: CallStatus; 
   delete call.takenOver
   if (outcome.status === 'in-doubt') call.unknownOutcome = true
   else delete call.unknownOutcome
-  // An outcome that comes while the call is being undone ends the doubt, not the undoing.
+  // An outcome that arrives during the compensation of the call ends the doubt, not the compensation.
   if (isUndoing(call.status)) return
   call.status = outcome.status
   if (outcome.status !== 'in-doubt') delete state.openCalls[safeKey(callId)]

@@ -1,4 +1,4 @@
-/** @module The part of a run's fold that follows forks and branches. */
+/** @module The fold of forks and branches in a run. */
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { FoldTable } from './fold-table.ts'
@@ -48,7 +48,7 @@ function foldReceived(state: RunState, data: EventBody<'BranchReceived'>, { revi
   const branch = branchOf(state.forks[safeKey(data.forkId)], data.branch)
   if (branch === undefined) return
   const { status, report, confidence, score } = data
-  // An offer keeps the revision where its output stands.
+  // An offered branch keeps the revision of its offer, which holds the output.
   if (branch.status !== 'offered') branch.revision = revision
   Object.assign(branch, {
     status,

@@ -1,4 +1,4 @@
-/** @module A run's row in the run list: a small fold of its own, so that the list is built in one pass over all streams. */
+/** @module A run's row in the run list: a separate small fold, so that the list is built in one pass over all streams. */
 import type { RunEventType } from '../schemas/events.ts'
 import { eachOf, type FoldTable, foldBy, ignore } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
@@ -13,7 +13,7 @@ export interface RunRowState {
   status: string
   tags: readonly string[]
   actor: string
-  /** Whom the actor started it for, where that is somebody else. */
+  /** The principal for whom the actor started the run, if different. */
   principal?: string
   startedAt: string
   updatedAt: string
@@ -21,29 +21,29 @@ export interface RunRowState {
   step: number
   rejections: number
   calls: number
-  /** Approvals that somebody can still decide. */
+  /** Approvals that can still be decided. */
   approvals: Slots<true>
-  /** A handoff was accepted of which something was suspect: some of that may be open. */
+  /** Set if an accepted handoff raised suspects, some of which may be open. */
   suspect?: true
-  /** Waits for a signal or a time. */
+  /** Open waits for a signal or a time. */
   waits: Slots<true>
-  /** How the last rollback of the whole run ended. */
+  /** Outcome of the last rollback of the whole run. */
   compensation?: string
-  /** Calls without an outcome, those of models aside: when the lease of each ends, or `IN_DOUBT`. */
+  /** Calls without an outcome, except model calls: the end of each lease, or `IN_DOUBT`. */
   open: Slots<string>
-  /** How many these are. */
+  /** Number of entries in `open`. */
   openCount: number
-  /** There were more than are counted one by one: some may be open. */
+  /** Set if calls beyond `OPEN_MAX` were not tracked individually; some of them may be open. */
   openMore?: true
   budget: BudgetState
 }
 
 const IN_DOUBT = ''
 
-/** A row is written whole at each change: it does not grow without end with what is open. */
+/** Limit of tracked open calls, because a row is rewritten as a whole at each change. */
 const OPEN_MAX = 10_000
 
-/** Undefined until RunStarted: a stream that does not begin with it is no run. */
+/** Undefined until RunStarted: a stream that begins with another event is not a run. */
 export function evolveRunRow(row: RunRowState | undefined, event: RecordedEvent): RunRowState | undefined {
   if (event.type === 'RunStarted') return startedRow(event)
   if (row === undefined) return undefined
@@ -154,13 +154,13 @@ const COUNT_FOLDS = {
   ToolCallClaimed: (row, { attempt, agent, callId, phase, compensates, leaseUntil }) => {
     if (attempt === 1) row.calls += 1
     if (phase !== 'model') openCall(row, callId, leaseUntil)
-    // From here on its undoing is what is open.
+    // From now on the compensation is the open call.
     if (compensates !== undefined) endCall(row, { callId: compensates })
     if (agent !== undefined) row.budget.agents[safeKey(agent)] = true
   },
   RunCompleted: (row) => {
     row.status = 'completed'
-    // It waited for every call, but for those of models.
+    // Completion waited for every call except model calls.
     delete row.openMore
   },
   RunFailed: (row) => {
@@ -192,12 +192,12 @@ function endCall(row: RunRowState, { callId }: { readonly callId: string }): voi
   row.openCount -= 1
 }
 
-/** Calls that may be open; where some are not counted one by one, at least one. */
+/** Calls that may be open; at least one if some are not tracked individually. */
 export function openCallsOf({ openCount, openMore }: RunRowState): number {
   return Math.max(openCount, openMore === true ? 1 : 0)
 }
 
-/** Of those counted one by one: how many are in doubt, and when the first lease of the others ends. */
+/** Of the tracked calls: the number in doubt, and the earliest lease end of the others. */
 export function leasesOf({ open }: RunRowState): { readonly inDoubtCalls: number; readonly leaseUntil?: string } {
   let inDoubtCalls = 0
   let leaseUntil: string | undefined
@@ -208,12 +208,12 @@ export function leasesOf({ open }: RunRowState): { readonly inDoubtCalls: number
   return { inDoubtCalls, ...(leaseUntil !== undefined && { leaseUntil }) }
 }
 
-/** Of its body the row needs the id of the call alone, however large its result is. */
+/** Whether the row needs only the call's id from the body, which may hold a large result. */
 export function endsCall(type: RunEventType): boolean {
   return COUNT_FOLDS[type] === endCall
 }
 
-/** Whether the body of such an event is looked at; of all others only the header is. */
+/** Whether the row reads the body of events of this type; of other types it reads only the header. */
 export function isInRow(type: RunEventType): boolean {
   return type === 'RunStarted' || COUNT_FOLDS[type] !== null || isOnBudget(type)
 }

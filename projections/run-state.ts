@@ -1,6 +1,6 @@
 /**
- * @module The state of a run: what decisions are made on. JSON throughout, so that it can be cached, and free of results and
- * payloads but for the established context: it does not grow with what agents record (STR-6).
+ * @module The state of a run, on which decisions are based. It is plain JSON, so that it can be cached, and contains no results or payloads
+ * except the established context, so that it does not grow with the content that agents record (STR-6).
  */
 import type { CallStatus } from '../schemas/call-status.ts'
 import type { EventBody } from '../schemas/events.ts'
@@ -16,13 +16,13 @@ import type { HeldSignal, WaitState } from './wait-state.ts'
 
 export const RUN_PROJECTION_VERSION = 14
 
-/** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
+/** SHA-256 over the JCS bytes of `{}`: the context of a run before its first handoff. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
 
-/** Refusals are recorded at most this often in a window of `REFUSAL_WINDOW_MS`. */
+/** Maximum number of refusals recorded within `REFUSAL_WINDOW_MS`. */
 export const REFUSALS_PER_WINDOW = 20
 
-/** Names come from callers; the mark keeps `__proto__` and integer-like names from meaning anything to an object. */
+/** Names come from callers; the prefix keeps `__proto__` and integer-like names from having a special meaning in an object. */
 export type Slots<T> = { [name: string]: T }
 export const safeKey = (name: string): string => `$${name}`
 
@@ -33,7 +33,7 @@ const UNDOING: ReadonlySet<CallStatus> = new Set<CallStatus>([
   'compensation-unknown',
 ])
 
-/** A rollback has taken the call in hand: its status tells how far that is. */
+/** Whether a rollback has started to undo the call; the status is then that of the rollback. */
 export function isUndoing(status: CallStatus): boolean {
   return UNDOING.has(status)
 }
@@ -55,31 +55,31 @@ export interface CallState {
   readonly compensateUnknown?: boolean
   readonly compensateFailed?: boolean
   readonly compensates?: string
-  /** Revision of the latest claim, where the arguments stand. */
+  /** Revision of the latest claim, whose event holds the arguments. */
   claimRevision: number
-  /** Revision of the latest outcome, where the result or the error stands. */
+  /** Revision of the latest outcome, whose event holds the result or the error. */
   outcomeRevision?: number
   status: CallStatus
   attempt: number
   fence: number
   leaseMs: number
   leaseUntil: string
-  /** Who holds the lease, until it ends. */
+  /** The process that holds the lease, until the lease ends. */
   owner?: string
   /** A resume ended the lease. */
   takenOver?: true
   reservationId?: string
-  /** The approval that it uses up, where it needed one. */
+  /** The approval that the call used, if it needed one. */
   approvalId?: string
-  /** A late settle under an older fence arrived: its effect may have happened twice. */
+  /** A late settle under an older fence arrived: the effect may have happened twice. */
   possiblyTwice?: boolean
-  /** In doubt when last heard of, also while it is being undone: its outcome is still welcome. */
+  /** The latest outcome is in doubt, even during a compensation, so a later outcome is still accepted. */
   unknownOutcome?: boolean
-  /** Undone as far as it can be: some of it stands. */
+  /** The call was undone as far as possible, but some effects remain. */
   leftStanding?: true
-  /** Somebody resolved how it ended: the outcome on record is theirs. */
+  /** The recorded outcome comes from a manual resolution. */
   resolved?: true
-  /** A failed compensation that its caller will try again. */
+  /** A failed compensation that its caller will retry. */
   willRetry?: boolean
 }
 
@@ -101,21 +101,21 @@ export interface Spend {
   reservedCost: string
 }
 
-/** A place that an agent declared to move, and the step whose handoff says so. */
+/** A place that an agent declared as moving, and the step of that handoff. */
 export interface DeclaredMove extends Pick<Move, 'path' | 'as' | 'by'> {
   readonly reason: string
   readonly agent: string
   readonly step: number
 }
 
-/** A context that was established: step 0 is the empty one of RunStarted. */
+/** An established context; step 0 is the empty one of RunStarted. */
 export interface EstablishedStep {
   readonly step: number
   readonly revision: number
   readonly eventId: string
   readonly agent: string
   readonly context: string
-  /** Digest of its event; known from the `prev` of the event after it. */
+  /** Digest of its event, taken from the `prev` of the next event. */
   digest?: string
 }
 
@@ -131,9 +131,9 @@ export type BranchStatus = 'running' | 'offered' | 'merged' | 'discarded' | 'abo
 
 export interface BranchState extends ForkBranch {
   status: BranchStatus
-  /** Revision of its report, where its output stands. */
+  /** Revision of the branch's report, whose event holds the output. */
   revision?: number
-  /** Digest of the report, by which a repeat is known. */
+  /** Digest of the report, by which a repeated report is recognised. */
   report?: string
   output?: string
   confidence?: number
@@ -152,7 +152,7 @@ export interface ForkState {
   readonly revision: number
   /** In declared order. */
   readonly branches: BranchState[]
-  /** Names of the branches with a valid output, in the order in which they came. */
+  /** Names of the branches with a valid output, in order of arrival. */
   readonly offers: string[]
   outcome?: EventBody<'ForkJoined'>['outcome']
   joinRevision?: number
@@ -169,7 +169,7 @@ export interface ManifestState {
   readonly agent: string
   readonly hash: string
   readonly revision: number
-  /** Who set it, on whose behalf. */
+  /** The actor that registered the manifest, and its principal. */
   readonly setBy: { readonly actor: string; readonly principal?: string }
   readonly manifest: ManifestBody
 }
@@ -191,66 +191,66 @@ export interface RunState {
   status: RunStatus
   /** Revision of the event that completed or failed the run. */
   endRevision?: number
-  /** The run's keys were given away: nothing may follow. */
+  /** The run's keys were disclosed; no event may follow. */
   disclosed?: true
   /** Verdict of the last rollback of the whole run. */
   compensation?: EventBody<'RunCompensated'>['status']
-  /** Raised by each resume. */
+  /** Increased by each resume. */
   fence: number
   context: JsonObject
   contextDigest: string
-  /** Highest step ever assigned; never reused. */
+  /** Highest step ever assigned; steps are never reused. */
   step: number
-  /** The steps that lead to the context now, oldest first. */
+  /** The steps that led to the current context, oldest first. */
   lineage: EstablishedStep[]
-  /** The last accepted handoff, or where the run was started or rolled back to; in a run of 0.1.0, the last SnapshotTaken. */
+  /** The last accepted handoff, or the state from which the run was started or to which it was rolled back; in a run of 0.1.0, the last SnapshotTaken. */
   snapshot: {
     readonly step: number
     readonly revision: number
     readonly contextDigest: string
     readonly context: JsonObject
   }
-  /** What agents declared to move, in the order of their handoffs: made anew with each change. */
+  /** Moves that agents declared, in the order of their handoffs; replaced by a new list at each change. */
   declared: readonly DeclaredMove[]
-  /** Changes of accepted handoffs that nothing explained, oldest first; those that were closed as well, as a rollback may open them again. */
+  /** Unexplained changes of accepted handoffs, oldest first, including closed ones, which a rollback may reopen. */
   suspects: SuspectState[]
-  /** The last verdict of a judge on an accepted handoff. */
+  /** A judge's last verdict on an accepted handoff. */
   judgement?: Pick<EventBody<'JudgementRecorded'>, 'step' | 'verdict' | 'reason' | 'findings'>
   rejections: number
   rewinds: number
   agents: Slots<true>
   manifests: Slots<ManifestState>
   calls: Slots<CallState>
-  /** `phase key` -> callId of its newest generation. */
+  /** `phase key` -> callId of the newest generation. */
   callKeys: Slots<string>
-  /** Every forward call in order of its first claim. */
+  /** All forward calls in order of their first claim. */
   forwardOrder: string[]
-  /** Calls claimed or in doubt, in order of claim. */
+  /** Calls that are claimed or in doubt, in order of claim. */
   openCalls: Slots<true>
   approvals: Slots<ApprovalState>
-  /** `phase key` -> the newest approval for it. */
+  /** `phase key` -> id of the newest approval. */
   approvalKeys: Slots<string>
-  /** Approvals that somebody can still decide, in order of request. */
+  /** Approvals that can still be decided, in order of request. */
   pendingApprovals: Slots<true>
   waits: Slots<WaitState>
-  /** Key of the place -> its wait. */
+  /** Key of the place -> id of its wait. */
   waitKeys: Slots<string>
-  /** Waits that have not ended, oldest first. */
+  /** Open waits, oldest first. */
   openWaits: Slots<true>
-  /** Signals for waits to come, oldest first. */
+  /** Signals held for later waits, oldest first. */
   heldSignals: Slots<HeldSignal>
   compensations: CompensationState[]
   forks: Slots<ForkState>
-  /** The fork that has not been joined: as long as it is open, nothing else changes the context. */
+  /** The fork that has not been joined; while it is open, nothing else changes the context. */
   openFork?: string
   /** Scope of a branch -> its fork. */
   forkScopes: Slots<string>
-  /** Calls that ran and whose results could not be recorded. */
+  /** Calls that ran but whose results could not be recorded. */
   unrecorded: Slots<true>
   branchOf?: NonNullable<EventBody<'RunStarted'>['branchOf']>
-  /** The call of another run that this run is the work of. */
+  /** The call of another run that this run executes. */
   childOf?: NonNullable<EventBody<'RunStarted'>['childOf']>
-  /** Runs that are the work of calls of this one, by the id of the call. */
+  /** Child runs, by the id of the call that they execute. */
   children: Slots<string>
   /** Runs that were started from steps of this one. */
   branches: Slots<BranchRun>
@@ -259,8 +259,8 @@ export interface RunState {
   spend: Spend
   spendByAgent: Slots<Spend>
   /**
-   * Agents that made a model call since their last envelope: its `tokens` are charged already. Model calls of nobody in particular
-   * stand under the empty name and count for the next envelope of anybody.
+   * Agents that made a model call since their last envelope, whose `tokens` are therefore already charged. Model calls without an agent
+   * have an empty name and count for the next envelope of any agent.
    */
   modelCallers: Slots<true>
   requests: Slots<number>
@@ -271,12 +271,12 @@ export interface RunState {
 
 export const zeroSpend = (): Spend => ({ tokens: 0, cost: '0', reservedTokens: 0, reservedCost: '0' })
 
-/** Digest of the event whose context is established now; `headDigest` is the digest of the stream's last event. */
+/** Digest of the event that established the current context; `headDigest` is the digest of the stream's last event. */
 export function establishedDigest(state: RunState, headDigest: string): string {
   return state.lineage.at(-1)?.digest ?? headDigest
 }
 
-/** The step whose context is established now; 0 before the first handoff. */
+/** The step that established the current context; 0 before the first handoff. */
 export function lastStep({ lineage }: RunState): number {
   return lineage.at(-1)?.step ?? 0
 }
@@ -286,7 +286,7 @@ export function callByKey(state: RunState, phase: Phase, key: string): CallState
   return callId === undefined ? undefined : state.calls[safeKey(callId)]
 }
 
-/** What an agent signed is used once: by its digest, in records of 0.1.0 by the signature itself. */
+/** Records signed content as used, so that it is accepted only once: by its digest, or in records of 0.1.0 by the signature itself. */
 export function foldSigned(
   state: RunState,
   data: { readonly signature?: string | undefined; readonly signed?: string | undefined },

@@ -1,4 +1,7 @@
-/** @module The part of a run's fold that follows suspects: raised by a handoff, closed by a later one or by a person, gone with a rollback (JUD-60 to JUD-62). */
+/**
+ * @module The fold of suspects in a run: a handoff raises them, a later one or a person closes them, and a rollback removes them (JUD-60 to
+ * JUD-62).
+ */
 import type { EventBody } from '../schemas/events.ts'
 import type { Finding } from '../schemas/finding.ts'
 import type { Header } from '../schemas/header.ts'
@@ -17,7 +20,7 @@ import {
 
 type Accepted = EventBody<'EnvelopeAccepted'>
 
-/** Before the context is folded: paths lead into the one that the handoff was judged against. */
+/** Must run before the context is folded: paths refer to the context that the handoff was judged against. */
 export function foldSuspects(state: RunState, data: Accepted, header: Header): void {
   const { revision } = header
   for (const { id, by } of data.suspectsClosed ?? []) close(state, id, { by, revision, step: data.step })
@@ -36,12 +39,12 @@ export function foldSuspects(state: RunState, data: Accepted, header: Header): v
   if (rest > 0) state.suspects.push({ id: `${data.step}.rest`, ...of, count: rest, path: '', place: '' })
 }
 
-/** What a later handoff of the same event would list, in the order of their numbers. */
+/** The findings of a handoff that raise suspects, in the order of their numbers. */
 export function suspectFindings({ findings = [] }: Pick<Accepted, 'findings'>): readonly Finding[] {
   return findings.filter(({ suspect, severity }) => suspect === true && severity !== 'info')
 }
 
-/** What a person has closed gives way: nothing opens it again. */
+/** Makes room by removing suspects that a person closed, since nothing reopens those. */
 function roomFor(state: RunState, wanted: number): number {
   if (state.suspects.length + wanted > SUSPECTS_LISTED_MAX)
     state.suspects = state.suspects.filter(({ closed }) => closed?.by !== 'person')
@@ -75,7 +78,7 @@ function close(state: RunState, id: string, closed: NonNullable<SuspectState['cl
   if (suspect !== undefined && suspect.closed === undefined) suspect.closed = closed
 }
 
-/** What the undone handoffs raised is gone, and what they closed is open. */
+/** Removes suspects raised by the undone handoffs and reopens those that they closed. */
 export function rewindSuspects(state: RunState, toStep: number): void {
   state.suspects = state.suspects
     .filter(({ step }) => step <= toStep)
@@ -84,7 +87,7 @@ export function rewindSuspects(state: RunState, toStep: number): void {
     )
 }
 
-/** How many are open, named or not. */
+/** Number of open suspects, including those not listed individually. */
 export function openSuspectsTotal({ suspects }: RunState): number {
   return countSuspects(suspects.filter(({ closed }) => closed === undefined))
 }

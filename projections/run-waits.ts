@@ -1,4 +1,4 @@
-/** @module The part of a run's fold that follows waits and signals: each signal is for one wait. */
+/** @module The fold of waits and signals in a run; each signal is for one wait. */
 import type { FoldTable } from './fold-table.ts'
 import { type RunState, safeKey } from './run-state.ts'
 

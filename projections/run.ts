@@ -1,4 +1,7 @@
-/** @module The state of a run as the pure fold of its stream; and its snapshot documents, written by the ledger, rebuilt and compared by replay (STR-10). */
+/**
+ * @module Folds the stream of a run into its state, and builds its snapshot documents, which the ledger writes and a replay rebuilds and
+ * compares (STR-10).
+ */
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { HandoffSnapshot, Snapshot } from '../schemas/snapshot.ts'
@@ -30,7 +33,7 @@ export const runProjection: Projection<RunState | undefined> = {
   evolve: evolveRun,
 }
 
-/** Folds one event. Throws `TypeError` where the stream does not begin with RunStarted: such a stream is not a run. */
+/** Folds one event. Throws `TypeError` if the stream does not begin with RunStarted, because it is not a run then. */
 export function evolveRun(before: RunState | undefined, event: RecordedEvent): RunState {
   if (event.type === 'RunStarted') return startedRun(event.data, event.header)
   if (before === undefined) throw new TypeError(`a run begins with RunStarted, not with ${event.type}`)
@@ -55,7 +58,7 @@ const RUN_FOLDS = {
   ...APPROVAL_FOLDS,
   ...WAIT_FOLDS,
   ...FORK_FOLDS,
-  /** Begins the state, and changes none. */
+  /** Handled before the table: creates the state. */
   RunStarted: null,
   RedactionChanged: (state, { rules }) => {
     state.policy = { ...state.policy, redaction: rules }
@@ -88,7 +91,7 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
   const runId = header.stream.slice(header.stream.indexOf('.') + 1)
   const { branchOf, restored: context = {} } = data
   const contextDigest = branchOf?.contextDigest ?? EMPTY_CONTEXT_DIGEST
-  // A branch goes on counting where it left the other run.
+  // A branch continues the step numbers of its original run.
   const step = branchOf?.atStep ?? 0
   return {
     runId,
@@ -178,7 +181,7 @@ function raisesOrCloses({ findings, suspectsTotal, suspectsClosed }: EventBody<'
   return raises || suspectsClosed !== undefined
 }
 
-/** Of what was declared beside a handoff, what holds: that its kind is one of those that there are is checked before. */
+/** The declarations of a handoff that were accepted; their kinds have been validated. */
 export function heldMoves({
   moves = [],
   movesRefused = [],
@@ -204,7 +207,7 @@ function end(state: RunState, status: 'completed' | 'failed', revision: number):
   state.endRevision = revision
 }
 
-/** Of the envelope that was accepted last: it holds the snapshot itself, or one stands right behind it. */
+/** Sets the snapshot to the last accepted envelope: called for an envelope with a snapshot, or for the SnapshotTaken after one. */
 function foldSnapshot(state: RunState): void {
   const established = state.lineage.at(-1)
   if (established === undefined) return
@@ -222,12 +225,12 @@ function foldRewound(state: RunState, data: EventBody<'RunRewound'>): void {
     state.declared = state.declared.filter(({ step }) => step <= data.toStep)
   }
   if (state.suspects.length > 0) rewindSuspects(state, data.toStep)
-  // A refusal leaves what is established; those that 0.1.0 recorded went back to its last snapshot.
+  // A rewind after a refusal keeps the established context; those recorded by 0.1.0 restored its last snapshot.
   const current = data.context === state.contextDigest ? state.context : state.snapshot.context
   state.context = data.restored ?? current
   state.contextDigest = data.context
   state.rewinds += 1
-  // What was built upon had its judgement then.
+  // The restored step was built upon, so it has been judged already.
   if (state.judgement !== undefined && data.toStep < state.judgement.step) {
     state.judgement = { step: data.toStep, verdict: 'accept', findings: [] }
   }
@@ -248,7 +251,7 @@ function foldRefusal(state: RunState, data: EventBody<'RequestRefused'>, header:
   if (call !== undefined) call.possiblyTwice = true
 }
 
-/** As 0.1.0 wrote it behind a handoff. */
+/** The document of a SnapshotTaken, which 0.1.0 wrote after a handoff. */
 export function snapshotOf(state: RunState): Snapshot {
   return {
     v: SNAPSHOT_VERSION,
@@ -260,7 +263,7 @@ export function snapshotOf(state: RunState): Snapshot {
   }
 }
 
-/** What a handoff holds: the run as the handoff leaves it. `before` is the state that it is about to be folded into. */
+/** The snapshot in a handoff: the state of the run after it. `before` is the state that the handoff will be folded into. */
 export function handoffSnapshot(
   before: RunState,
   handoff: Pick<EventBody<'EnvelopeAccepted'>, 'step' | 'context' | 'agent' | 'tokens'>,
@@ -275,7 +278,7 @@ export function handoffSnapshot(
   }
 }
 
-/** The same document of the state that the handoff led to. */
+/** The same document, from the state after the handoff. */
 export function snapshotAfterHandoff(state: RunState): HandoffSnapshot {
   return {
     v: HANDOFF_SNAPSHOT_VERSION,
@@ -290,7 +293,7 @@ function openWork(
   state: RunState,
 ): Pick<HandoffSnapshot, 'openCalls' | 'openCallsTotal' | 'openReservations' | 'openReservationsTotal'> {
   const [calls, reservations] = [Object.keys(state.openCalls), Object.keys(state.openReservations)]
-  // As in most handoffs.
+  // The most frequent case.
   if (calls.length === 0 && reservations.length === 0) return { openCalls: [], openReservations: [] }
   return {
     openCalls: calls.slice(0, SNAPSHOT_OPEN_MAX).flatMap((key) => openCall(state, key)),

@@ -1,30 +1,30 @@
 /**
- * @module Text that can be searched: what a body's texts are made of, what a search asks for, and where the two meet. Words are taken
- * apart here and nowhere else, so that an index finds exactly what this module says.
+ * @module Text search in event bodies: extracts the texts of a body, parses search phrases, and matches the two. Words are split only here,
+ * so that an index finds exactly what this module matches.
  */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import { pointerStep } from '../schemas/json-pointer.ts'
 
-/** Between the texts of a body: words on both sides of it do not stand together. */
+/** Separates the texts of a body, so that no phrase matches across two of them. */
 const BORDER = '\u{e000}'
-/** Scripts without spaces between words: each character is a word, and a longer one is words that stand together. */
+/** Scripts without spaces between words: each character counts as a word, and a longer word as a phrase. */
 const UNSPACED = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
 const WORD = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}])+`, 'gu')
 const SPAN = /[\p{L}\p{N}\p{M}]+/gu
-/** What filters ask for by name, and nobody reads: outside of what agents and tools wrote it is not searched. */
+/** Identifiers, which filters match by name; they are searched only within content written by agents and tools. */
 const IDENTIFIER = /^(?:sha256:[0-9a-f]{64}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/
-/** Members whose texts are encrypted, and those whose texts are signatures. */
+/** Names of the member that holds encrypted texts and of the member that holds a signature. */
 const [ENCRYPTED, SIGNATURE] = ['$sealed', 'signature']
-/** Members that hold what agents and tools wrote: there the names of members are searched, too. */
+/** Members with content written by agents and tools, in which member names are searched too. */
 const WRITTEN: ReadonlySet<string> = new Set([
   ...['payload', 'args', 'result', 'input', 'output', 'restored', 'evidence', 'frozen', 'value', 'details'],
   ...['before', 'after'],
 ])
 
-/** Characters of a snippet before and after what was found. */
+/** Maximum number of characters in a snippet before and after the match. */
 const SNIPPET_CHARS = 80
 
-/** A search: each phrase is one word or several that stand together; all of them must be found. */
+/** A search: each phrase is a sequence of one or more consecutive words, and every phrase must be found. */
 export type Phrases = readonly (readonly string[])[]
 
 export interface Snippet {
@@ -35,11 +35,14 @@ export interface Snippet {
   readonly after: string
 }
 
-/** Neither accents nor other forms of a character. */
+/** Text without accents or compatibility forms. */
 const PLAIN = /^[\x20-\x7e]*$/
 const PLAIN_WORD = /[a-z0-9]+/g
 
-/** Lower case, without accents and compatibility forms. Accents go first, too: to bring many in a row into their order takes quadratic time. */
+/**
+ * Words in lower case, without accents and compatibility forms. Accents are also removed first, because ordering many consecutive ones
+ * takes quadratic time.
+ */
 export function wordsOf(text: string): readonly string[] {
   if (PLAIN.test(text)) return text.toLowerCase().match(PLAIN_WORD) ?? []
   return (
@@ -52,14 +55,14 @@ export function wordsOf(text: string): readonly string[] {
   )
 }
 
-/** Undefined where the text holds no word at all. */
+/** Undefined if the text contains no word. */
 export function parsePhrases(text: string): Phrases | undefined {
   const parts = [...text.matchAll(/"([^"]*)"?|[^\s"]+/g)].map(([whole, quoted]) => wordsOf(quoted ?? whole))
   const phrases = parts.filter((words) => words.length > 0)
   return phrases.length === 0 ? undefined : phrases
 }
 
-/** The words of a body, with a border between its texts; empty where it has none. `run`: the id of the run that it begins. */
+/** The words of a body, with a border between its texts; empty if it has none. `run`: the id of the run that the event starts. */
 export function searchableText(data: JsonObject, run?: string): string {
   const texts: string[] = run === undefined ? [] : [wordsOf(run).join(' ')]
   for (const value of textsOf(data)) {
@@ -69,10 +72,7 @@ export function searchableText(data: JsonObject, run?: string): string {
   return texts.join(` ${BORDER} `)
 }
 
-/**
- * The same words for an index that takes ASCII apart and folds its case by itself, as SQLite's `ascii` tokenizer does: a text that has
- * nothing else goes there as it is.
- */
+/** The same words for an index that splits ASCII and folds its case itself, as SQLite's `ascii` tokenizer does: pure ASCII texts are passed unchanged. */
 export function indexedText(data: JsonObject, run?: string): string {
   const texts: string[] = run === undefined ? [] : [wordsOf(run).join(' ')]
   for (const value of textsOf(data)) {
@@ -85,13 +85,13 @@ export function indexedText(data: JsonObject, run?: string): string {
   return texts.join(` ${BORDER} `)
 }
 
-/** What an index over `searchableText` finds. */
+/** Whether a body matches; the same result as a search in an index over `searchableText`. */
 export function matchesText(phrases: Phrases, data: JsonObject, run?: string): boolean {
   const text = ` ${searchableText(data, run)} `
   return phrases.every((words) => text.includes(` ${words.join(' ')} `))
 }
 
-/** Where the first phrase is found that is found in one text. */
+/** A snippet from the first text that contains the first word of any phrase. */
 export function snippetOf(phrases: Phrases, data: JsonObject): Snippet | undefined {
   const paths: string[] = []
   for (const [at, value] of textsOf(data, paths).entries()) {
@@ -110,7 +110,7 @@ function placeOf(word: string, value: string): { from: number; to: number } | un
   return undefined
 }
 
-/** Cut between characters, never within a pair of surrogates. */
+/** Drops lone surrogates that cutting may leave. */
 function around(value: string, { from, to }: { from: number; to: number }): Omit<Snippet, 'path'> {
   const end = Math.min(to, from + SNIPPET_CHARS)
   const part = (a: number, b: number) => value.slice(Math.max(0, a), b).replace(/\p{Cs}/gu, '')
@@ -118,8 +118,8 @@ function around(value: string, { from, to }: { from: number; to: number }): Omit
 }
 
 /**
- * Texts and numbers of a body, in its order, and the names of the members of what agents and tools wrote; `paths` gets the JSON Pointer of each, of a
- * name that of its member, which an index has no use for.
+ * Texts and numbers of a body in order, including member names within content of agents and tools. `paths` receives the JSON Pointer of
+ * each (for a name, that of its member); an index omits it.
  */
 function textsOf(data: JsonObject, paths?: string[]): readonly string[] {
   const texts: string[] = []
@@ -135,7 +135,7 @@ function textsOf(data: JsonObject, paths?: string[]): readonly string[] {
         walk(value[at] as Json, paths === undefined ? '' : `${path}/${at}`, isWritten)
     } else if (isJsonObject(value)) {
       for (const name in value) {
-        // What the ledger adds of the run as it stands then says nothing that the events before it do not.
+        // The snapshot repeats the state of the run, which earlier events contain already.
         if (name === ENCRYPTED || (!isWritten && name === SIGNATURE) || (value === data && name === 'snapshot'))
           continue
         const place = paths === undefined ? '' : path + pointerStep(name)

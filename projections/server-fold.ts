@@ -1,6 +1,6 @@
 /**
- * @module A projection as the event server's own engine folds it (STR-6): the same `evolve`, in a wrapper that never throws and
- * whose state stays within what the engine can hold. One exception or one state too large would stop the projection for every run.
+ * @module Runs a projection in the event server's own engine (STR-6): the same `evolve` in a wrapper that never throws and keeps the state
+ * within the engine's limits. A single exception or an oversized state would stop the projection for every run.
  */
 import type { EventBody, RunEventType } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
@@ -8,7 +8,7 @@ import { canFold } from './body-versions.ts'
 import { eachOf } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 
-/** An event as the engine hands it over, as far as it is used. `data` and `metadata` are parsed when they are requested, and may throw. */
+/** The members used of the engine's event. `data` and `metadata` are parsed on access and may throw. */
 export interface ServerEvent {
   readonly streamId: string
   readonly sequenceNumber: number
@@ -16,45 +16,45 @@ export interface ServerEvent {
   readonly metadata?: unknown
 }
 
-/** Why a stream is not folded from here on. */
+/** The reason why a stream is no longer folded. */
 export type StopReason =
-  /** It does not begin with RunStarted: another program's stream. */
+  /** The stream does not begin with RunStarted, so another program wrote it. */
   | 'no-run'
   /** A revision is missing. */
   | 'gap'
-  /** Not an event of a ledger, or one in another's place. */
+  /** Not an event of a ledger, or an event at the wrong position. */
   | 'unreadable'
   /** Written by a later version of the ledger. */
   | 'unknown-version'
-  /** The engine keeps a state as one text, and reads and writes all of it at each event. */
+  /** The state is too large: the engine keeps it as one text, which is read and written as a whole at each event. */
   | 'too-large'
-  /** A name in the state has a control character in it: the engine would not read its own state back. */
+  /** A name in the state contains a control character, which the engine could not read back. */
   | 'control-character'
 
-/** What the server keeps of a run, as JSON. */
+/** The server's stored state of a run, as JSON. */
 export interface ServerState<State> {
   readonly v: 1
-  /** Of the last event seen; -1 before the first. */
+  /** Revision of the last event seen; -1 before the first. */
   revision: number
-  /** Bytes of what was folded, contents left out: the state grows with them. */
+  /** Bytes folded so far, without contents; an estimate of the size of the state. */
   foldedBytes: number
-  /** Null before the first event, and where folding has stopped. */
+  /** Null before the first event and after folding has stopped. */
   state: State | null
   stopped: StopReason | null
 }
 
 export type Evolve<State> = (state: State | undefined, event: RecordedEvent) => State | undefined
 
-/** A state beyond 16 MiB could not be written as an event of the server. A name can stand in the state three times. */
+/** A state beyond 16 MiB could not be written as an event of the server, and a name can occur up to three times in the state. */
 const FOLDED_MAX_BYTES = 5 * 1024 * 1024
-/** The id of a request, which is in the header. */
+/** Size of a request's id, which is in the header. */
 const REQUEST_BYTES = 64
 
 export function initialOnServer(): ServerState<never> {
   return { v: 1, revision: -1, foldedBytes: 0, state: null, stopped: null }
 }
 
-/** Folds one event; total. The state passed in is reused, and is the one returned. */
+/** Folds one event; never throws. The given state is modified and returned. */
 export function evolveOnServer<State>(
   evolve: Evolve<State>,
   state: ServerState<State>,
@@ -94,15 +94,15 @@ function fold<State>(evolve: Evolve<State>, state: ServerState<State>, event: Se
 const NON_ASCII = /[\u0080-\uffff]/g
 const REFUSALS: readonly string[] = ['RequestRefused', 'BudgetExceeded'] satisfies RunEventType[]
 
-/** About what the event adds to a state: a snapshot nothing, whoever acted only to what was refused. */
+/** Approximate growth of the state by the event: a snapshot adds nothing, and the actor is stored only for refusals. */
 function grownBytes({ type, actor, request }: Header, lean: string): number {
   if (type === 'SnapshotTaken') return 0
   const text = lean + (REFUSALS.includes(type) ? actor : '')
-  // Three bytes at most for a unit of UTF-16.
+  // A UTF-16 unit takes at most three bytes of UTF-8.
   return text.replace(NON_ASCII, '...').length + (request === undefined ? 0 : REQUEST_BYTES)
 }
 
-/** Of the text of a body: what it says may become a name in the state. A tab is let through. */
+/** Escapes in the body's JSON text whose characters may become part of a name in the state. Tabs are allowed. */
 const ESCAPED_CONTROL = /\\(?:u00[01]|[bfnr])/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\u0000-\u0008\u000a-\u001f]/
@@ -113,9 +113,9 @@ function hasControlName(value: unknown): boolean {
 }
 
 const EMPTY = {}
-/** Kept as they are by the fold, which has their digests from the event. */
+/** Members replaced by an empty object; the fold stores them unchanged and takes their digests from the event. */
 const EMPTIED = ['payload', 'restored', 'manifest']
-/** What agents and tools wrote, and lists as long as a run: the fold reads them not at all. */
+/** Members that the fold never reads: content written by agents and tools, and lists as long as a run. */
 const LEFT_OUT = {
   ...eachOf([], 'ApprovalDenied', 'ApprovalExpired'),
   ...eachOf(
@@ -134,7 +134,7 @@ const LEFT_OUT = {
   ToolDefinitionsSeen: ['tools'],
   CaptureGap: [],
   RunStarted: ['input'],
-  // Suspects are places of the context: a state without one names none.
+  // Suspects refer to places of the context, which this state does not contain.
   EnvelopeAccepted: ['add', 'supersedes', 'findings', 'suspectsTotal', 'suspectsClosed', 'snapshot'],
   SuspectReviewed: ['reason'],
   EnvelopeRejected: ['add', 'supersedes', 'findings'],
@@ -164,8 +164,8 @@ const LEFT_OUT = {
 } satisfies { readonly [T in RunEventType]: readonly (keyof EventBody<T>)[] }
 
 /**
- * The body without contents. They can be half a mebibyte, and nested as deep as the engine's own serialiser goes; merging them in an
- * interpreter could take longer than it gives one event.
+ * The body without contents, which can be half a mebibyte and nested as deep as the engine's serialiser allows; merging them in the
+ * engine's interpreter could exceed its time limit per event.
  */
 export function withoutContents(type: string, data: object): object {
   const lean: { [member: string]: unknown } = { ...data }

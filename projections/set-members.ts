@@ -1,15 +1,15 @@
-/** @module Which members of two lists are the same one (JUD-12): by `id`, `key` or `name`, else by value. */
+/** @module Matches the members of two lists (JUD-12): by `id`, `key` or `name`, otherwise by value. */
 import type { Json, JsonObject } from '../schemas/json.ts'
 import { isJsonObject } from '../schemas/json.ts'
 import { normaliseEntity, objectText, type SetTexts, scalarText, setText } from './set-text.ts'
 
-/** The member of an action that only moves forward, and is no part of which action it is. */
+/** The member of an action that only progresses and is not part of the action's identity. */
 export const STATUS = 'status'
 
 const IDENTITY_KEYS = ['id', 'key', 'name'] as const
 
 interface MemberKeys {
-  /** One text a member: two members are the same one where the texts are equal. */
+  /** One text per member; two members are the same if their texts are equal. */
   readonly before: readonly string[]
   readonly after: readonly string[]
 }
@@ -20,7 +20,7 @@ export function memberKeys(before: readonly Json[], after: readonly Json[], text
   return { before: before.map(keyOf), after: after.map(keyOf) }
 }
 
-/** A string or number, there in every object of the list and in no two the same. */
+/** Whether every object of the list has a distinct string or number under this key. */
 function isIdentity(list: readonly Json[], key: string, texts: SetTexts): boolean {
   const seen = new Set<string | number>()
   for (const member of list) {

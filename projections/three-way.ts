@@ -1,4 +1,7 @@
-/** @module The union of branches: what each changed of one frozen context, merged; a conflict where two made different things of one place. */
+/**
+ * @module The union of branches: merges the changes of each branch to one frozen context, and reports a conflict if two branches changed a
+ * place differently.
+ */
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import type { ExtendPolicy } from './extend.ts'
 import { protectedBy } from './protected-keys.ts'
@@ -7,14 +10,14 @@ import { type SetTexts, setTextsOf } from './set-text.ts'
 
 export interface UnionInput {
   readonly frozen: JsonObject
-  /** The context that each branch made of the frozen one by `extend`, in the order of the merge. */
+  /** The contexts that the branches created from the frozen one by `extend`, in the order of the merge. */
   readonly contexts: readonly { readonly branch: string; readonly context: JsonObject }[]
   readonly policy: ExtendPolicy
 }
 
 export interface Conflict {
   readonly path: readonly (string | number)[]
-  /** Undefined where nothing stood there. */
+  /** Undefined if the frozen context has no value there. */
   readonly frozen: Json | undefined
   readonly ours: { readonly branch: string; readonly value: Json }
   readonly theirs: { readonly branch: string; readonly value: Json }
@@ -24,7 +27,7 @@ export type Union =
   | { readonly ok: true; readonly context: JsonObject }
   | { readonly ok: false; readonly conflicts: readonly Conflict[] }
 
-/** Pure. `extend` takes nothing away, so that every branch holds all members of the frozen context, lists in their old places. */
+/** Pure. `extend` removes nothing, so every branch contains all members of the frozen context, with list members at their old indexes. */
 export function unionOf({ frozen, contexts, policy }: UnionInput): Union {
   const conflicts: Conflict[] = []
   const isProtected = protectedBy(policy)
@@ -40,7 +43,7 @@ export function unionOf({ frozen, contexts, policy }: UnionInput): Union {
   return conflicts.length === 0 ? { ok: true, context: merged } : { ok: false, conflicts }
 }
 
-/** Who changed a place first, by its path as JSON. */
+/** The first branch to change each place, by its path as JSON. */
 type Changes = Map<string, string>
 
 interface Merge {
@@ -49,7 +52,7 @@ interface Merge {
   readonly changes: Changes
 }
 
-/** `texts` says how the lists below a member compare; undefined where a list is one value. */
+/** `texts` defines how the lists below a member are compared; undefined if a list is treated as one value. */
 type MergeObject = Merge & { readonly texts: (key: string) => SetTexts | undefined }
 type MergeValue = Merge & { readonly texts: SetTexts | undefined }
 
@@ -99,7 +102,7 @@ function mergeValues(
   return ours
 }
 
-/** Members that were there keep their places in every branch; what a branch added is matched with what the others added. */
+/** Members of the frozen list keep their indexes in every branch; members added by a branch are matched with those added by the others. */
 function mergeSets(
   { base, ours, theirs }: Three<readonly Json[]>,
   path: Path,
@@ -125,7 +128,7 @@ function mergeSets(
   return result
 }
 
-/** The branch that made of this place what it is now, or of the nearest place above it. */
+/** The branch that set the current value of this place, or of the nearest place above it. */
 function changerOf(path: Path, { changes }: Merge): string {
   for (let depth = path.length; depth >= 0; depth -= 1) {
     const branch = changes.get(JSON.stringify(path.slice(0, depth)))
@@ -138,7 +141,7 @@ function isSame(a: Json | undefined, b: Json): boolean {
   return a !== undefined && isEqual(a, b)
 }
 
-/** A list that a branch gave as a whole may have lost members: then it is one value. */
+/** A branch that replaced the list as a whole may have removed members; the list is then treated as one value. */
 function isGrownFrom(base: Json | undefined, ours: readonly Json[], theirs: readonly Json[]): boolean {
   return base === undefined || (isList(base) && base.length <= Math.min(ours.length, theirs.length))
 }

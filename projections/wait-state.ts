@@ -1,28 +1,28 @@
-/** @module What a run's state knows of its waits and of the signals that it holds. */
+/** @module The state of waits and held signals in a run. */
 
-/** `waiting` is what is on record: past its end a wait is still waiting until an event says so. */
+/** Status as recorded: a wait past its end is still `waiting` until an event ends it. */
 export type WaitStatus = 'waiting' | 'signalled' | 'timed-out' | 'elapsed'
 
 export interface WaitState {
   readonly waitId: string
   readonly key: string
-  /** Of the signal; absent where only time ends the wait. */
+  /** Name of the signal; absent if only time ends the wait. */
   readonly name?: string
   readonly until?: string
-  /** The payload has to fit a schema: it is in the event. */
+  /** The payload has to fit a JSON Schema, which is in the event of `revision`. */
   readonly hasSchema?: true
   readonly scope?: string
   readonly occurrence?: number
-  /** Of the event that started it. */
+  /** Revision of the event that started the wait. */
   readonly revision: number
   readonly startedAt: string
   status: WaitStatus
-  /** The signal that ended it, and where its payload stands. */
+  /** The signal that ended the wait, and the revision of the event with its payload. */
   signalId?: string
   signalRevision?: number
 }
 
-/** A signal that no wait was there for. */
+/** A signal that no wait expected. */
 export interface HeldSignal {
   readonly signalId: string
   readonly name: string

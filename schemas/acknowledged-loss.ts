@@ -1,17 +1,17 @@
-/** @module The events that an acknowledgement names as lost for good, one by one: with the leaf that each has in the tenant's log (LOG-63). */
+/** @module The events that an acknowledgement names as permanently lost, each with its leaf in the tenant's log (LOG-63). */
 import { LossAcknowledged } from './events/loss-acknowledged.ts'
 import { parseJsonOrUndefined } from './json.ts'
 
 export interface LostEvent {
   readonly stream: string
   readonly revision: number
-  /** Of its leaf in the tenant's log. */
+  /** Index of the event's leaf in the tenant's log. */
   readonly index: number
-  /** Of its header: the hash of its leaf. */
+  /** Digest of the event's header, which is the hash of its leaf. */
   readonly digest: string
 }
 
-/** None where the body is not one. Whether it may speak of that stream is for the caller to say. */
+/** The lost events that the body names; empty if the body is not a valid acknowledgement. The caller checks whether it may concern that stream. */
 export function lostEventsIn(data: string): readonly LostEvent[] {
   const { data: body } = LossAcknowledged.schema.safeParse(parseJsonOrUndefined(data))
   if (body === undefined || body.leaves.length !== body.to - body.from + 1) return []
@@ -23,7 +23,7 @@ export function isAcknowledgement(header: string): boolean {
   return header.includes('"type":"LossAcknowledged"')
 }
 
-/** A place in a store, as a text. */
+/** A position in a store, as text. */
 export function placeText({ stream, revision }: Pick<LostEvent, 'stream' | 'revision'>): string {
   return `${stream} @ ${revision}`
 }

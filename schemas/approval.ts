@@ -1,4 +1,4 @@
-/** @module When a person has to say yes to a call before it runs, and what that takes (RUN-60 to RUN-65). */
+/** @module Rules for calls that need a person's approval before they run (RUN-60 to RUN-65). */
 import { z } from 'zod'
 import { parseExpression } from './expression.ts'
 import { Digest, Name } from './names.ts'
@@ -12,12 +12,12 @@ import {
 } from './value-forms.ts'
 
 export const APPROVAL_RULES_MAX = 32
-/** That wait for a decision in one run. */
+/** Maximum number of pending approvals of one run. */
 export const APPROVALS_OPEN_MAX = 256
-/** A week: what was requested on a Friday evening can be decided on Monday, also on the Tuesday after a holiday. */
+/** One week: a request from Friday evening can be decided on Monday, or on Tuesday after a holiday. */
 export const APPROVAL_EXPIRES_DEFAULT_MS = 7 * 24 * 60 * 60_000
 
-/** What an approval's condition is about: the call's arguments, as they are recorded. */
+/** Documents that an approval's condition may refer to: the call's arguments, as recorded. */
 const WHEN_ROOTS = ['args'] as const
 
 export const parseWhen = (text: string): ReturnType<typeof parseExpression> => parseExpression(text, WHEN_ROOTS)
@@ -32,42 +32,42 @@ const When = z
   })
 
 const RULE = {
-  /** Absent: every call. Where it cannot be judged on these arguments, the call needs the approval. */
+  /** Absent: every call. If the condition cannot be evaluated for the arguments, the call needs the approval. */
   when: When.optional(),
-  /** Shown to whoever decides. */
+  /** Shown to the person who decides. */
   reason: z.string().min(1).max(APPROVAL_REASON_MAX_CHARS).optional(),
-  /** How many different people have to say yes; default 1. */
+  /** Number of different people who have to approve; default 1. */
   quorum: z.int().min(1).max(QUORUM_MAX).optional(),
   /** Only tokens with one of these roles count. */
   roles: z.array(Name).min(1).max(APPROVAL_ROLES_MAX).optional(),
-  /** Milliseconds within which it has to be decided and used; default seven days. */
+  /** Milliseconds within which the approval has to be decided and used; default seven days. */
   expiresMs: z.int().min(APPROVAL_EXPIRES_MIN_MS).max(APPROVAL_EXPIRES_MAX_MS).optional(),
-  /** The requester may say yes as well. */
+  /** The requester may approve too. */
   selfApproval: z.boolean().optional(),
-  /** What a denial is to the run: an error that its code can deal with (the default), or its end, rolled back. */
+  /** Effect of a denial on the run: an error that its code can handle (the default), or a rollback that ends the run. */
   onDenied: z.enum(['error', 'rollback']).optional(),
 }
 
-/** As a tool says it, with its claim. */
+/** The rule as a tool declares it with its claim. */
 export const Approve = z.strictObject(RULE)
 
-/** As a policy or a manifest says it, of the tools that it names; of all where it names none. */
+/** The rule as a policy or a manifest declares it, for the named tools; for all tools if none is named. */
 export const ApprovalRule = z.strictObject({ tools: z.array(Name).min(1).max(APPROVAL_ROLES_MAX).optional(), ...RULE })
 
-/** One rule that a call has met: each has to be satisfied by people of its own roles, and one person may count for several rules. */
+/** One rule that applies to a call. Each rule has to be satisfied by people with its own roles; one person may count for several rules. */
 export const ApprovalNeed = z.strictObject({
-  /** `suspect`: the policy holds calls with effects while changes of the run wait for a review. */
+  /** `suspect`: the policy holds calls with effects while suspect changes of the run await a review. */
   source: z.enum(['tool', 'manifest', 'policy', 'suspect']),
   reason: z.string(),
   quorum: z.int().min(1).max(QUORUM_MAX),
   roles: z.array(Name).optional(),
-  /** Ids of the suspects that were open. */
+  /** Ids of the open suspects. */
   suspects: z.array(z.string()).optional(),
 })
 
-/** What is decided: `argsDigest` binds it to the arguments that the caller has seen. */
+/** A decision on an approval; `argsDigest` binds it to the arguments that the person has seen. */
 export const DecideApproval = z.strictObject({
-  /** Of the request, as it was shown: a decision on other arguments is refused. */
+  /** Digest of the request as it was shown; a decision on other arguments is refused. */
   argsDigest: Digest,
   comment: z.string().max(COMMENT_MAX_CHARS).optional(),
 })

@@ -1,6 +1,7 @@
 /**
- * @module The one table of what the auditors' index keeps of an event and what can be asked by it. The index's tables and conditions, the
- * parameters of HTTP and their description, flags, help and forms are made of it; a fact of bodies (`event-type.ts`) has its row here.
+ * @module The one table of the event fields that the auditors' index stores and of the filters over them. The index's tables and
+ * conditions, the HTTP parameters and their descriptions, flags, help texts and forms are generated from it; each fact of bodies
+ * (`event-type.ts`) has its row here.
  */
 import { z } from 'zod'
 import type { BodyFact } from './event-type.ts'
@@ -8,62 +9,62 @@ import { EVENTS } from './events.ts'
 import { Name, RunId } from './names.ts'
 import { VERDICTS, Verdict } from './verdict.ts'
 
-/** Raised where a field says something else of the same event, and its column is as it was: an index of before is rebuilt. */
+/** Increased if the meaning of a field changes while its column stays the same, so that older indexes are rebuilt. */
 export const AUDIT_FIELDS_VERSION = 2
 
-/** Longest search text, and most words in it. */
+/** Maximum length of a search text and maximum number of words in it. */
 export const SEARCH_MAX_CHARS = 256
 export const SEARCH_MAX_TERMS = 16
 
-/** Longest part of a name that is looked for. */
+/** Maximum length of the part of a name in a query. */
 export const PART_MAX_CHARS = 256
 
-/** Filters that a query takes together, in the order in which they are listed. */
+/** Groups of filters that are shown together in a query, in this order. */
 const FILTER_GROUPS = ['run', 'who', 'call', 'rule', 'verdict', 'model', 'any', 'key', 'when', 'text', 'type'] as const
 export type FilterGroup = (typeof FILTER_GROUPS)[number]
 
-/** RFC 3339 in any zone, as UTC with milliseconds: text order is time order. */
+/** RFC 3339 in any zone, converted to UTC with milliseconds, so that text order is time order. */
 export const Instant = z.iso
   .datetime({ offset: true, error: 'takes a time such as 2026-01-31T12:00:00Z', abort: true })
   .max(64)
   .refine((text) => !Number.isNaN(Date.parse(text)), 'takes a time such as 2026-01-31T12:00:00Z')
   .transform((text) => new Date(text).toISOString())
 
-/** A misspelt type would find nothing and say so with a straight face. */
+/** Rejects unknown types, since a query for a misspelt type would return an empty answer without any error. */
 const Type = z.string().refine((type) => Object.hasOwn(EVENTS, type), 'takes types of events such as EnvelopeRejected')
 const Types = z.array(Type).min(1).max(64)
 
 export interface AuditFilterField {
   readonly group: FilterGroup
   /**
-   * How it is compared: with the column, with one of its values, with a part of it or of one of its values in any case, with a part of any of
-   * `PART_FIELDS`, or (`words`) with the texts of the body.
+   * Comparison: with the column, with one of its values, with a part of the column or of one of its values ignoring case, with a part of
+   * any of `PART_FIELDS`, or (`words`) with the texts of the body.
    */
   readonly compare: '=' | '>=' | '<' | 'in' | 'contains' | 'part' | 'any-part' | 'words'
   readonly schema: z.ZodType
-  /** As one text, of a URL or a flag, where that is another form. */
+  /** Schema of the form in a URL or a flag, if it differs. */
   readonly parameter?: z.ZodType
   /** Ends the sentence "Only events with ..." in the description of the API. */
   readonly about: string
-  /** Above the field of a form. */
+  /** Label of the form field. */
   readonly label: string
   readonly input?: 'time' | readonly string[]
-  /** Who can check it in a bundle: whoever has the headers, whoever has the bodies, or nobody but the ledger's own index. */
+  /** Who can check the filter in a bundle: a holder of the headers, a holder of the bodies, or only the ledger with its own index. */
   readonly proof: 'header' | 'body' | 'index'
 }
 
 export interface AuditField {
-  /** `list`: texts, none of which holds a line feed. */
+  /** `list`: texts without line feeds. */
   readonly column?: 'text' | 'integer' | 'flag' | 'list'
   readonly optional?: true
-  /** Has an index of its own, by tenant and place in the log. */
+  /** The column has its own index, by tenant and leaf index. */
   readonly indexed?: true
   readonly filters?: Readonly<Record<string, AuditFilterField>>
 }
 
 const text = { column: 'text' } as const
 const fact = { column: 'text', optional: true } as const
-/** Of a name, in any case. */
+/** Part of a name, compared ignoring case. */
 const Part = z.string().min(1).max(PART_MAX_CHARS)
 
 type FieldArguments = readonly [group: FilterGroup, label: string, proof: AuditFilterField['proof'], about: string]
@@ -75,7 +76,7 @@ const byPart = (...[group, label, proof, about]: FieldArguments) =>
 /** In the order of the columns. */
 export const AUDIT_FIELDS = {
   tenant: text,
-  /** Its index in its tenant's log, counted by the auditors' index. */
+  /** Leaf index in the tenant's log, counted by the auditors' index. */
   leaf: { column: 'integer' },
   stream: text,
   run: {
@@ -176,7 +177,7 @@ export const AUDIT_FIELDS = {
     },
   },
   reservation: { ...fact, indexed: true },
-  /** The call that this one undoes. */
+  /** The call that this one compensates. */
   compensates: { ...fact, indexed: true },
   provider: {
     ...fact,
@@ -211,9 +212,9 @@ export const AUDIT_FIELDS = {
       ruleContains: byPart('rule', 'Rule', 'index', 'with a finding or a refusal whose rule or code has this in it'),
     },
   },
-  /** The writer's clock was behind the event before it. */
+  /** The writer's clock was behind the time of the previous event. */
   clocked: { column: 'flag' },
-  /** No column of its own: any of the names. */
+  /** Has no column; searches all the names. */
   names: {
     filters: {
       contains: {
@@ -227,7 +228,7 @@ export const AUDIT_FIELDS = {
       },
     },
   },
-  /** Not kept as a column: the words of the body. */
+  /** Has no column; searches the words of the body. */
   words: {
     filters: {
       text: {
@@ -253,7 +254,7 @@ interface KindOf {
 }
 type Optional = { [F in AuditColumn]: Fields[F] extends { optional: true } ? F : never }[AuditColumn]
 
-/** What the index keeps of one event. */
+/** The index entry of one event. */
 export type AuditRow = { readonly [F in Exclude<AuditColumn, Optional>]: KindOf[Fields[F]['column']] } & {
   readonly [F in Optional]?: string
 }
@@ -273,7 +274,7 @@ export const AUDIT_COLUMNS: readonly AuditColumn[] = (Object.keys(AUDIT_FIELDS) 
 
 export interface NamedFilter extends AuditFilterField {
   readonly name: FilterName
-  /** The field that it is compared with. */
+  /** The field that the filter is compared with. */
   readonly field: AuditFieldName
 }
 
@@ -286,7 +287,7 @@ export const AUDIT_FILTERS: readonly NamedFilter[] = FILTER_GROUPS.flatMap((grou
   ),
 )
 
-/** What `contains` looks in. */
+/** Columns searched by `contains`. */
 export const PART_FIELDS = [
   'run',
   'actor',

@@ -1,4 +1,4 @@
-/** @module What a refusal by a budget says: the same in the ledger's answer and of the record. */
+/** @module The text of a refusal by a budget, used both for the ledger's answer and for replays of the record. */
 import type { EventBody } from './events.ts'
 
 type Exceeded = Omit<EventBody<'BudgetExceeded'>, 'v' | 'fingerprint' | 'claim' | 'handoff'>

@@ -1,4 +1,4 @@
-/** @module Members that the events of calls and of their undoing have in common (RUN-1 to RUN-33). */
+/** @module Members that events of calls and of their compensations have in common (RUN-1 to RUN-33). */
 import { z } from 'zod'
 import { Name } from './names.ts'
 import { Redacted } from './redaction.ts'
@@ -9,19 +9,19 @@ export const callIdentity = {
   fence: z.int().min(1),
 }
 
-/** How a call is undone: by which tool, by nobody (`none`), or there is nothing to undo. Absent: the caller decides at rollback. */
+/** How a call is undone: by this tool, not at all (`none`), or there is nothing to undo (`not-needed`). Absent: the caller decides at rollback. */
 export const Compensate = z.union([z.enum(['not-needed', 'none']), z.strictObject({ tool: Name })])
 
-/** Whether a call changes anything outside of the run. Absent: it may. */
+/** Declares that a call changes nothing outside the run. Absent: the call may have effects. */
 export const Effects = z.literal('none')
 
-/** `s:<id>`: a process that has the store to itself. `p:<machine>:<pid>:<start>`: a process of a machine, as its kernel knows it. */
+/** `s:<id>`: a process with exclusive use of the store. `p:<machine>:<pid>:<start>`: a process of a machine, as its kernel identifies it. */
 export const LeaseOwner = z.string().regex(/^[sp]:[\w:-]{1,120}$/)
 
-/** `answered`: the caller was told, and the run went on; else it is rolled back. */
+/** `answered`: the caller was notified and the run continued; otherwise the run is rolled back. */
 export const Unrecorded = z.strictObject({ reason: z.string().max(1024), answered: z.literal(true).optional() })
 
-/** Of version 1 is whatever needs nothing that came later. */
+/** A body that uses no later feature has version 1. */
 export const callVersion = z.union([z.literal(1), z.literal(2)])
 
 export function isVersionOf({ v }: { readonly v: 1 | 2 }, reference: ValueRef | undefined, answered?: true): boolean {
@@ -35,9 +35,9 @@ export const succeeded = {
   ...callIdentity,
   redacted: Redacted.optional(),
   result: JsonValue.optional(),
-  /** In place of `result`, where that is stored beside the events. */
+  /** Replaces `result` if the value is stored separately from the event. */
   resultRef: ValueRef.optional(),
-  /** The tool ran, its result could not be recorded. */
+  /** The tool ran, but its result could not be recorded. */
   unrecorded: Unrecorded.optional(),
 }
 
@@ -53,8 +53,9 @@ export const inDoubt = {
   ...callIdentity,
   redacted: Redacted.optional(),
   /**
-   * The deadline passed; the process that held the lease is provably gone; whoever resumed the run took it over; its own process left it to whoever resumes
-   * the run (`left`), or saw it end without an outcome (`outcome-unknown`).
+   * The reason. `lease-expired`: the deadline passed. `owner-gone`: the process that held the lease is provably gone. `taken-over`: a
+   * resume of the run took the call over. `left`: the call's own process left it to the next resume. `outcome-unknown`: its process saw it
+   * end without an outcome.
    */
   cause: z.enum(['lease-expired', 'owner-gone', 'taken-over', 'left', 'outcome-unknown']),
   reason: z.string().max(1024).optional(),

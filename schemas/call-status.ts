@@ -1,6 +1,6 @@
-/** @module Where a call stands. */
+/** @module The states of a call. */
 
-/** `claimed` while it runs; the last four tell how far its rollback is. */
+/** `claimed` while the call runs; the last four are the states of its rollback. */
 export const CALL_STATUSES = [
   'claimed',
   'succeeded',

@@ -1,31 +1,31 @@
-/** @module What an entrance reports beside its calls: a gap in what it recorded, and the definitions of the tools behind it. */
+/** @module Reports of a capture entrance in addition to its calls: gaps in its recording, and the definitions of the tools behind it. */
 import { z } from 'zod'
 import { Digest, Name } from './names.ts'
 
-/** Definitions that are listed one by one; the digest covers all of them. */
+/** Maximum number of definitions listed individually; the digest covers all of them. */
 export const DEFINITIONS_MAX = 512
 const COUNT_MAX = 1_000_000_000
 
 export const Entrance = {
   entrance: z.enum(['mcp', 'hook']),
-  /** What is behind it, by the word of its owner. */
+  /** The server behind the entrance, as named by its operator. */
   server: Name,
 }
 
 export const GapMembers = {
-  /** When the first and the last of the calls were let through, by the clock of the entrance. */
+  /** When the first and the last unrecorded call were let through, by the clock of the entrance. */
   from: z.iso.datetime(),
   to: z.iso.datetime(),
   count: z.int().min(1).max(COUNT_MAX),
 }
 
 export const DefinitionsMembers = {
-  /** Over JCS of all definitions, in the order of their names. */
+  /** Over the JCS form of all definitions, in the order of their names. */
   digest: Digest,
   count: z.int().min(0).max(COUNT_MAX),
-  /** The first of them by name, each with the digest of its own definition. */
+  /** The first definitions by name, each with its own digest. */
   tools: z.array(z.strictObject({ name: Name, digest: Digest })).max(DEFINITIONS_MAX),
-  /** `refused`: they are not those that were pinned, and were not shown to the host. */
+  /** `refused`: the definitions differ from the pinned ones and were not shown to the host. */
   outcome: z.enum(['shown', 'refused']),
 }
 

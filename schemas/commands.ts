@@ -1,4 +1,4 @@
-/** @module What may be asked of a run: the ledger carries it out, the client sends it. */
+/** @module The commands of a run, sent by the client and executed by the ledger. */
 import type { DecideApproval } from './approval.ts'
 import type { RecordCapture } from './capture.ts'
 import type {
@@ -25,7 +25,7 @@ import type {
 } from './requests.ts'
 import type { SendSignal, StartWait } from './waiting.ts'
 
-/** One change of a run that a client asks for: its kind, whom it is about, and the body of its request. */
+/** One requested change of a run: its kind, its target, and the body of its request. */
 export type Command =
   | { readonly kind: 'start'; readonly body: StartRun }
   | { readonly kind: 'envelope'; readonly body: PostEnvelope }
@@ -54,10 +54,10 @@ export type Command =
   | { readonly kind: 'complete'; readonly body: CompleteRun }
   | { readonly kind: 'fail'; readonly body: FailRun }
 
-/** One command of a batch: the run that it is for, and what it asks. */
+/** One command of a batch, with the run that it is for. */
 export interface BatchItem {
   readonly runId: string
   readonly command: Command
-  /** W3C Trace Context of this command; default: that of the request. */
+  /** W3C Trace Context of this command. Defaults to that of the request. */
   readonly traceparent?: string
 }

@@ -1,20 +1,20 @@
 /**
- * @module Schemas compiled to plain functions: whether a value is of a schema, at a fifth of the time that zod takes to say so, to copy the value and
- * to collect what is wrong. Only what is known to mean the same is compiled; a schema that holds anything else is left to zod.
+ * @module Compiles schemas to plain predicates that take a fifth of zod's time, which also copies the value and collects errors. Only
+ * constructs known to mean the same are compiled; a schema with any other construct is left to zod.
  */
 import type { z } from 'zod'
 
-/** What it accepts, zod accepts. What it refuses, zod decides, and says why. */
+/** Accepts only values that zod accepts. If it rejects a value, zod decides and gives the reason. */
 export type Accepts = (value: unknown) => boolean
 
 type Schema = z.core.$ZodType
-/** What zod keeps of a schema or of a check on it, looked at member by member. */
+/** Zod's internal definition of a schema or of a check, read member by member. */
 type Definition = Readonly<Record<string, unknown>>
 
-/** Thrown inside this module alone. */
+/** Thrown inside this module only. */
 class NotCompiled extends Error {}
 
-/** Undefined where the schema holds what is not compiled. */
+/** Undefined if the schema has a construct that is not compiled. */
 export function compileSchema(schema: Schema): Accepts | undefined {
   try {
     return compiled(schema)
@@ -26,7 +26,7 @@ export function compileSchema(schema: Schema): Accepts | undefined {
 
 const compiledBefore = new WeakMap<Schema, Accepts | null>()
 
-/** Whether a value is of a schema: as `safeParse` says, without its copy of the value. */
+/** Whether a value fits a schema, as `safeParse` decides, but without its copy of the value. */
 export function isOfSchema(schema: z.ZodType, value: unknown): boolean {
   let accepts = compiledBefore.get(schema)
   if (accepts === undefined) {
@@ -89,7 +89,7 @@ function arrayOf({ element }: Definition): Accepts {
   return (value) => Array.isArray(value) && value.every(accepts)
 }
 
-/** Of objects that take no member beyond those that are named: others are left out of the copy that checks look at. */
+/** Compiles strict objects only: other objects drop unknown members from the copy that the checks see. */
 function objectOf({ shape, catchall }: Definition): Accepts {
   if ((catchall as Schema | undefined)?._zod.def.type !== 'never') throw new NotCompiled()
   const members = new Map(
@@ -133,7 +133,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** One that zod would run on some values only is run on all: that refuses more, never less. */
+/** A check that zod would run only on some values is run on all of them, which may reject more values but never fewer. */
 function checksOf({ checks = [] }: Definition): readonly Accepts[] {
   return (checks as readonly z.core.$ZodCheck[]).map((check) => {
     const definition = check._zod.def as unknown as Definition
@@ -168,7 +168,7 @@ const CHECKS: Readonly<Record<string, (definition: Definition) => Accepts>> = {
   },
 }
 
-/** In their order: a check looks at values of its kind alone. */
+/** Runs the checks in order, because a check expects values of its own type. */
 function allOf([first, ...others]: readonly Accepts[]): Accepts {
   if (first === undefined) throw new NotCompiled()
   const [second, third] = others

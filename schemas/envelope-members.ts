@@ -5,10 +5,10 @@ import { Declarations } from './place-policy.ts'
 import { Redacted } from './redaction.ts'
 import { HandoffMode, JsonRecord, Scope, Supersession, Tokens } from './values.ts'
 
-/** Where in the run's code it was requested; absent where the caller keeps no places. */
+/** Place in the run's code where the handoff was requested; absent if the caller tracks no places. */
 export const place = { scope: Scope.optional(), occurrence: z.int().min(0).optional() }
 
-/** Number of the rule set that the verdict is by; absent in records of 0.1.0, and under policy `relay`. */
+/** Number of the rule set that produced the verdict; absent in records of 0.1.0, and under policy `relay`. */
 export const rules = z.int().min(1).optional()
 
 export const handoff = {
@@ -16,18 +16,18 @@ export const handoff = {
   agent: Name,
   mode: HandoffMode,
   payload: JsonRecord,
-  /** More of what the context holds then: members of its lists, whatever the mode. */
+  /** Members added to the lists of the context, whatever the mode. */
   add: JsonRecord.optional(),
-  /** Digest of the event whose context this one builds on. */
+  /** Digest of the event whose context this handoff builds on. */
   parent: Digest,
   tokens: Tokens.optional(),
   manifestHash: Digest.optional(),
   supersedes: z.array(Supersession).optional(),
-  /** Places that the agent declared to move. */
+  /** Places whose changes the agent declared. */
   moves: Declarations.optional(),
   /** The agent's own detached JWS over the envelope (SEAL-14). */
   signature: z.string().optional(),
-  /** Digest of what it is over: the same is not taken a second time, whatever its signature (SEAL-16). Absent in records of 0.1.0. */
+  /** Digest of the signed content: the same content is not accepted again, whatever its signature (SEAL-16). Absent in records of 0.1.0. */
   signed: Digest.optional(),
   ...place,
 }

@@ -1,9 +1,9 @@
-/** @module The request that a subject be forgotten (LIFE-7). */
+/** @module The request to erase a subject's data (LIFE-7). */
 import { z } from 'zod'
 
-/** On record for good: it names no person. */
+/** Recorded permanently, so it must not name a person. */
 export const ErasureReason = z.string().min(1).max(1_024)
-/** The law or the contract that it follows. */
+/** The law or the contract that requires the erasure. */
 export const ErasureBasis = z.string().min(1).max(256)
 
 export const EraseSubject = z.strictObject({

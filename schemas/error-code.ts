@@ -1,9 +1,9 @@
 /**
- * @module The codes of errors, each list once: what a ledger refuses with, over HTTP and in process, and what the client and the runtime find themselves. Types alone:
- * a newer ledger may send a code that this release does not know.
+ * @module All error codes, each list defined once: refusals of a ledger, over HTTP and in process, and errors of the client and the
+ * runtime. These are types only, because a newer ledger may send a code unknown to this release.
  */
 
-/** What the ledger refuses, whichever way it was reached. */
+/** Refusals of the ledger, over HTTP and in process. */
 export type RefusalCode =
   | 'run-not-found'
   | 'loss-not-found'
@@ -91,7 +91,7 @@ export type RefusalCode =
   | 'run-mismatch'
   | 'scope-missing'
 
-/** What the HTTP API refuses by itself. */
+/** Refusals of the HTTP API itself. */
 type HttpCode =
   | 'unauthenticated'
   | 'not-found'
@@ -116,16 +116,17 @@ type HttpCode =
   | 'view-behind'
   | 'internal'
 
-/** Every code that a problem may carry (RFC 9457). */
+/** Every code that a problem document may carry (RFC 9457). */
 export type ProblemCode = RefusalCode | HttpCode
 
 /**
- * The codes of a `LedgerError` and of a `LedgerRefused`: what a ledger refuses with; `http-error` of an answer over HTTP that names no code, such as a proxy's;
- * `runs-unreadable` of a list without the runs that cannot be read. A newer ledger may send others: a `switch` over them keeps a `default`.
+ * The codes of a `LedgerError` and of a `LedgerRefused`: refusals of a ledger; `http-error` for an answer over HTTP without a code, such as
+ * a proxy's; `runs-unreadable` for a list that omits unreadable runs. A newer ledger may send others, so a `switch` over them needs a
+ * `default`.
  */
 export type LedgerErrorCode = ProblemCode | 'http-error' | 'runs-unreadable'
 
-/** What the runtime finds itself. */
+/** Errors that the runtime detects itself. */
 type RuntimeCode =
   | 'no-active-run'
   | 'tool-unnamed'
@@ -194,5 +195,5 @@ type RuntimeCode =
   | 'unbounded-output'
   | 'unknown-price'
 
-/** The codes of an `AgentError`, those of a ledger that refused (`LedgerRefused`) included. */
+/** The codes of an `AgentError`, including those of a ledger's refusal (`LedgerRefused`). */
 export type AgentErrorCode = RuntimeCode | LedgerErrorCode

@@ -1,6 +1,6 @@
 /**
- * @module What an auditor asks of events: filters of `audit-fields.ts` alone, each optional, combined by AND. The same query is asked over
- * HTTP, on the command line, in exports and by the dashboard, and is in the manifest of what was exported.
+ * @module An auditor's query of events: only filters of `audit-fields.ts`, each optional, combined by AND. The same query is used over
+ * HTTP, on the command line, in exports and in the dashboard, and is part of the manifest of an export.
  */
 import { z } from 'zod'
 import { AUDIT_FILTERS, type FilterName, type FilterValues, type NamedFilter } from './audit-fields.ts'
@@ -15,10 +15,10 @@ function membersOf(schemaOf: (filter: NamedFilter) => z.ZodType): {
   return Object.fromEntries(members)
 }
 
-/** As JSON: in a manifest, and from code. */
+/** JSON form, for manifests and code. */
 export const EventQuery = z.strictObject(membersOf(({ schema }) => schema))
 
-/** As parameters of a URL and as flags: `types` is a list with commas. */
+/** Form for URL parameters and flags: `types` is a comma-separated list. */
 export const EventQueryParams = z.strictObject(membersOf(({ schema, parameter = schema }) => parameter))
 
 export type EventQuery = z.infer<typeof EventQuery>

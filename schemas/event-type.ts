@@ -1,6 +1,6 @@
 /**
- * @module What is declared of an event type: its body, its rating, what can be asked of it, and what it changes. One file a type lies in
- * `schemas/events/`; exports, the auditors' index, the dashboard and the command line read the declarations and know no type by its name.
+ * @module Declaration of an event type: its body, its rating, its filters, and the state it changes. `schemas/events/` has one file per
+ * type; exports, the auditors' index, the dashboard and the command line read the declarations and refer to no type by name.
  */
 import type { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
@@ -12,16 +12,13 @@ export type Family = (typeof FAMILIES)[number]
 
 export interface Rating {
   readonly verdict: Verdict | null
-  /** Whether what was attempted came about. Without a default: nothing is a success because nobody looked. */
+  /** Whether the attempted action succeeded. There is no default, so that no type counts as a success by omission. */
   readonly outcome: 'success' | 'failure'
-  /** How soon somebody should look: `medium` is a gate or a tool that did its work, `high` an effect that may be wrong or twice. */
+  /** How urgently a person should look: `medium` is a gate or a tool that did its work, `high` an effect that may be wrong or duplicated. */
   readonly severity: 'informational' | 'low' | 'medium' | 'high'
 }
 
-/**
- * Members of bodies that say a fact, in the order in which they are looked at: the member's own text, or within an object of that name
- * the member named as the fact.
- */
+/** Members of bodies that hold a fact, in lookup order: the member's own text, or, if the member is an object, its member with the name of the fact. */
 const FACT_MEMBERS = {
   agent: ['agent'],
   tool: ['tool'],
@@ -33,16 +30,16 @@ const FACT_MEMBERS = {
   model: ['model', 'usage'],
 } as const
 
-/** What bodies have in common, and auditors filter by. */
+/** Facts that bodies have in common, by which auditors filter. */
 export type BodyFact = keyof typeof FACT_MEMBERS
 export const BODY_FACTS = Object.keys(FACT_MEMBERS) as readonly BodyFact[]
 
-/** The facts that a body with these members can say. */
+/** The facts that a body with these members can contain. */
 type FactOf<Member> = {
   [F in BodyFact]: Extract<(typeof FACT_MEMBERS)[F][number], Member> extends never ? never : F
 }[BodyFact]
 
-/** What is another thing from this event on. */
+/** State that this event changes. */
 export interface Changes {
   /** Status of the run. */
   readonly run?: RunStatus
@@ -50,48 +47,48 @@ export interface Changes {
   readonly call?: 'claimed' | 'renewed' | 'settled' | 'in-doubt'
   /** State of the reservation that the body names. */
   readonly reservation?: 'open' | 'settled' | 'released' | 'expired'
-  /** What came of undoing the call that the body says it compensates. */
+  /** Outcome of the compensation of the call that the body names in `compensates`. */
   readonly undoing?: 'succeeded' | 'failed' | 'in-doubt'
-  /** The bill, or what later events are charged for. */
+  /** Changes the bill, or what later events are charged for. */
   readonly bill?: true
 }
 
 export interface Announced<Member = string> {
   readonly as: `${string}.${string}`
-  /** None that holds what a caller passed: whoever is told may not be allowed to read bodies. */
+  /** Members must not hold a caller's data, because the recipient may not be allowed to read bodies. */
   readonly members: readonly Member[]
 }
 
 export type LargeMember = 'args' | 'result' | 'input' | 'output'
 
 export interface EventType<Schema extends z.ZodObject = z.ZodObject> {
-  /** The body. */
+  /** Schema of the body. */
   readonly schema: Schema
   readonly family: Family
-  /** The type in words, for lists: no payload. */
+  /** Name of the type for lists, without payload. */
   readonly label: string
-  /** What was done to the ledger's resources, as OCSF has it. */
+  /** Action on the ledger's resources, in the terms of OCSF. */
   readonly activity: 'create' | 'read' | 'update'
-  /** A function where the body decides; it is total over any JSON object, as an index reads bodies that nobody has verified. */
+  /** A function if the rating depends on the body. It must handle any JSON object, because an index reads unverified bodies. */
   readonly rating: Rating | ((body: JsonObject) => Rating)
   readonly facts: readonly BodyFact[]
-  /** Rules of findings in the body, the body's refusal code, or always the same ones. */
+  /** Rules of the findings in the body, the body's refusal code, or a fixed list. */
   readonly rules?: 'findings' | 'code' | readonly string[]
-  /** Stands in the report of a bundle even where nothing failed. */
+  /** Included in the report of a bundle even if nothing failed. */
   readonly notable?: true
-  /** Written as a matter of course: lists for people leave it out until they ask for it. */
+  /** Written routinely; lists for people omit the type unless asked for it. */
   readonly routine?: true
-  /** Of the ledger as a service, in its own log: auditors of every tenant are told of it (LOG-35). */
+  /** An event of the ledger as a service, in the ledger's own log; auditors of every tenant are notified of it (LOG-35). */
   readonly ofService?: true
-  /** The member of the body that may be large: it is then stored beside the events, and named by the member `<large>Ref`. */
+  /** The member of the body that may be large: the value is then stored separately, and the member `<large>Ref` names it. */
   readonly large?: LargeMember
-  /** An outside system may be told of it: under this name, with these members of the body and no others. */
+  /** The event may be reported to outside systems under this name, with only these members of the body. */
   readonly announced?: Announced
   readonly changes: Changes
 }
 
 interface Declared<Schema extends z.ZodObject> extends EventType<Schema> {
-  /** All that the body can say: `test/schemas/events.test.ts` finds one that is left out. */
+  /** All facts that the body can contain; `test/schemas/events.test.ts` detects an omitted one. */
   readonly facts: readonly FactOf<keyof Schema['shape']>[]
   readonly announced?: Announced<keyof Schema['shape'] & string>
 }
@@ -100,7 +97,7 @@ export function eventType<Schema extends z.ZodObject>(declared: Declared<Schema>
   return declared
 }
 
-/** A saying for each value of a member; a body with another value does not fit its schema, and what it records did not come about. */
+/** Defines a rating for each value of a member. A body with another value does not fit its schema and is rated as a failure. */
 export function ratedBy<Schema extends z.ZodObject, Member extends keyof z.infer<Schema> & string>(
   _schema: Schema,
   member: Member,
@@ -112,7 +109,7 @@ export function ratedBy<Schema extends z.ZodObject, Member extends keyof z.infer
     typeof value === 'string' && Object.hasOwn(known, value) ? (known[value] ?? fallback) : fallback
 }
 
-/** A fact of a body; undefined where it says none. */
+/** A fact of a body; undefined if the body does not contain it. */
 export function factIn(fact: BodyFact, body: JsonObject): string | undefined {
   for (const name of FACT_MEMBERS[fact]) {
     const value = body[name]

@@ -1,6 +1,7 @@
 /**
- * @module The catalogue: every event type, one file each in `events/`. Folds, answers, exports, the auditors' index and all labels are made of it,
- * or decide about each type by a table that the compiler holds complete. A published body never changes meaning: add a type, or upcast on read.
+ * @module The catalogue of all event types, defined in one file each in `events/`. Folds, answers, exports, the auditors' index and all
+ * labels are derived from it, or decide about each type by a table that the compiler checks for completeness. A published body never
+ * changes its meaning: add a type, or upcast on read.
  */
 import type { z } from 'zod'
 import type { EventType as Declared } from './event-type.ts'
@@ -122,7 +123,7 @@ export const RUN_EVENTS = {
   RunKeyDisclosed,
 } as const satisfies Record<string, Declared>
 
-/** The ledger's own facts, and who read what. */
+/** Events of the ledger itself, including records of reads. */
 export const LEDGER_EVENTS = {
   LedgerCreated,
   KeyRotated,
@@ -149,24 +150,24 @@ export type RunEventType = keyof typeof RUN_EVENTS
 export type EventType = keyof typeof EVENTS
 export type EventBody<T extends EventType> = z.infer<(typeof EVENTS)[T]['schema']>
 
-/** A run event as folds and decisions see it: narrow by `type`. */
+/** A run event as folds and decisions receive it; narrow it by `type`. */
 export type RunEvent = { [T in RunEventType]: { readonly type: T; readonly data: EventBody<T> } }[RunEventType]
 
 export function isRunEventType(type: string): type is RunEventType {
   return Object.hasOwn(RUN_EVENTS, type)
 }
 
-/** What is declared of a type; undefined for a type that this build does not know. */
+/** The declaration of a type; undefined for a type unknown to this build. */
 export function declarationOf(type: string): Declared | undefined {
   return Object.hasOwn(EVENTS, type) ? EVENTS[type as EventType] : undefined
 }
 
-/** The types of which something is declared, in the order of the catalogue. */
+/** The types whose declaration fits, in the order of the catalogue. */
 export function typesThat(fits: (declared: Declared) => boolean): readonly EventType[] {
   return (Object.keys(EVENTS) as EventType[]).filter((type) => fits(EVENTS[type]))
 }
 
-/** What outside systems may be told of, as they are told: `approval.requested` and the like. */
+/** Names under which events are reported to outside systems, such as `approval.requested`. */
 export const ANNOUNCED: readonly string[] = Object.values<Declared>(EVENTS).flatMap(
   ({ announced }) => announced?.as ?? [],
 )

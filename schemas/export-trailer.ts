@@ -1,6 +1,6 @@
 /**
- * @module The trailer of an export: what it holds, counted and digested, under the key of the tenant's log. Version 1, of the first release,
- * has no signature: whoever can write such a file can count it again.
+ * @module The trailer of an export: its content, counted and digested, signed with the key of the tenant's log. Version 1, of the first
+ * release, has no signature, so anyone who can write such a file can recompute it.
  */
 import { z } from 'zod'
 import type { JsonObject } from './json.ts'
@@ -8,11 +8,11 @@ import { Losses } from './loss-schema.ts'
 import { Digest } from './names.ts'
 import { JsonRecord } from './values.ts'
 
-/** DSSE payload type: no other signature of the log's key is ever good for a trailer, and none of a trailer for anything else. */
+/** DSSE payload type; it keeps other signatures of the log's key from being valid for a trailer, and those of trailers from being valid for anything else. */
 export const TRAILER_PAYLOAD_TYPE = 'application/vnd.countersign.export-trailer+json'
 
 const TrailerSignature = z.strictObject({
-  /** `<name of the log>+<8 hex digits>`, as signed notes name a key. */
+  /** `<name of the log>+<8 hex digits>`, the form in which signed notes name a key. */
   key: z.string().max(1_024),
   type: z.literal(TRAILER_PAYLOAD_TYPE),
   /** Base64 of an Ed25519 signature over the DSSE encoding of `signedTrailerText`. */
@@ -22,46 +22,46 @@ const TrailerSignature = z.strictObject({
 const said = {
   ledgerId: z.string(),
   tenant: z.string(),
-  /** Null where the export holds more than one run. */
+  /** Null if the export holds more than one run. */
   run: z.string().nullable(),
-  /** The query whose events it holds; absent where it holds all of the run or the tenant. */
+  /** The query that selected the events; absent if the export holds all events of the run or the tenant. */
   filter: JsonRecord.optional(),
   events: z.int().min(0),
-  /** Over all bytes of the lines before, their line feeds included. */
+  /** Over all bytes of the preceding lines, including their line feeds. */
   digest: Digest,
-  /** Id of the tenant's last event that the export takes into account; null where its log is empty, stopped or not kept. A store position in the first release. */
+  /** Id of the tenant's last event that the export takes into account; null if its log is empty, stopped or not kept. A store position in the first release. */
   asOf: z.string().nullable(),
-  /** Leaves of the tenant's log up to there, and their root; null where no log is kept. The first exports named neither. */
+  /** Number of leaves of the tenant's log up to that event, and their root; null if no log is kept. Absent in the first exports. */
   treeSize: z.int().min(0).nullable().optional(),
   root: Digest.nullable().optional(),
-  /** Of a part of the log: index of its first leaf, the root of the tree of the leaves before, and `treeSize` again, where the next part begins. */
+  /** For a part of the log: index of its first leaf, root of the tree of the preceding leaves, and `treeSize` again, where the next part begins. */
   from: z.int().min(0).optional(),
   fromRoot: Digest.optional(),
   to: z.int().min(0).optional(),
-  /** What is lost of what it should hold, or cannot be proven: then it is not whole. At most twenty places. */
+  /** Events of the export that are lost or cannot be proven, so that the export is incomplete. At most twenty places. */
   losses: Losses.optional(),
 }
 
 export const ExportTrailer = z.discriminatedUnion('v', [
   z.strictObject({ v: z.literal(1), ...said }),
   z.strictObject({ v: z.literal(2), ...said, losses: z.undefined().optional(), signature: TrailerSignature }),
-  /** Of an export that names losses: a reader of before, who knows none, does not take it for a whole one. */
+  /** For an export with losses. A new version keeps older readers, which do not know losses, from taking the export as complete. */
   z.strictObject({ v: z.literal(3), ...said, losses: Losses, signature: TrailerSignature }),
 ])
 
-/** The first line of a part of the log as JSONL: the leaves before it, as the hashes of their perfect subtrees, widest first. */
+/** The first line of a part of the log in JSONL: the preceding leaves, as the hashes of their perfect subtrees, widest first. */
 export const PartHead = z.strictObject({ from: z.int().min(0), root: Digest, edge: z.array(Digest).max(64) })
 
 export type PartHead = z.infer<typeof PartHead>
 export type ExportTrailer = z.infer<typeof ExportTrailer>
 export type TrailerFacts = Omit<Extract<ExportTrailer, { v: 1 }>, 'v'>
 
-/** The text that is signed: JSON without spaces, members in this order. */
+/** The signed text: JSON without spaces, members in this order. */
 export function signedTrailerText(v: ExportTrailer['v'], facts: TrailerFacts): string {
   return JSON.stringify(inOrder(v, facts))
 }
 
-/** The trailer with its members in one order, so that the same export ends in the same bytes. */
+/** The trailer with its members in a fixed order, so that the same export ends in the same bytes. */
 export function trailerInOrder(trailer: ExportTrailer): JsonObject {
   const ordered = inOrder(trailer.v, trailer)
   if (trailer.v === 1) return ordered
@@ -69,7 +69,7 @@ export function trailerInOrder(trailer: ExportTrailer): JsonObject {
   return { ...ordered, signature: { key, type, sig } }
 }
 
-/** Absent members are left out by printing. */
+/** `JSON.stringify` omits absent members. */
 function inOrder(v: number, facts: TrailerFacts): JsonObject {
   const { ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root, from, fromRoot, to, losses } = facts
   return {

@@ -1,8 +1,8 @@
 /**
- * @module The language of a policy's invariants and of what needs an approval, as text: numbers, texts, documents by name with members
- * (`before` and `after` of an invariant: `after.facts.total`; `args` of a call: `args.amount`),
- * `+ - * /`, comparisons, `&& || !`, and `sum(list, each)`, `count(list)`, `all(list, each)`, `abs(x)`, `has(x)`. Inside `each` a bare name
- * is a member of the list's member. It has no loops, no assignment and no calls but these: it ends, and touches nothing outside.
+ * @module Parser of the expression language for a policy's invariants and for approval conditions: numbers, texts, named documents with
+ * members (`before` and `after` of an invariant: `after.facts.total`; `args` of a call: `args.amount`), `+ - * /`, comparisons, `&& || !`,
+ * and `sum(list, each)`, `count(list)`, `all(list, each)`, `abs(x)`, `has(x)`. Inside `each`, a bare name refers to a member of the list
+ * item. There are no loops, no assignments and no other calls, so an expression always ends and has no side effects.
  */
 
 export type Operator = '+' | '-' | '*' | '/' | '==' | '!=' | '<' | '<=' | '>' | '>=' | '&&' | '||'
@@ -21,9 +21,9 @@ export type ParsedExpression =
   | { readonly ok: false; readonly message: string }
 
 export const EXPRESSION_MAX_CHARS = 1024
-/** Parentheses, calls and signs inside each other. */
+/** Nesting depth of parentheses, calls and signs. */
 const DEPTH_MAX = 32
-/** A list in a list in a list would cost the product of their lengths. */
+/** Nesting depth of `each`: the cost of evaluation is the product of the list lengths. */
 const EACH_DEPTH_MAX = 2
 
 const TOKEN =
@@ -38,7 +38,7 @@ const INVARIANT_ROOTS = ['before', 'after'] as const
 
 interface Parser {
   readonly tokens: readonly Token[]
-  /** Names of the documents that an expression is about. */
+  /** Names of the documents that an expression may refer to. */
   readonly roots: readonly string[]
   at: number
   depth: number
@@ -53,7 +53,7 @@ const LEVELS: readonly (readonly Operator[])[] = [
   ['*', '/'],
 ]
 
-/** `roots`: the documents that it may name. */
+/** `roots`: names of the documents that the expression may refer to. */
 export function parseExpression(text: string, roots: readonly string[] = INVARIANT_ROOTS): ParsedExpression {
   try {
     const parser: Parser = { tokens: tokensOf(text), roots, at: 0, depth: 0, each: 0 }

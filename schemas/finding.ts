@@ -1,11 +1,11 @@
-/** @module What the validator found in a handoff (JUD-26): the same shape in events, answers and `countersign validate`. */
+/** @module Findings of the validator in a handoff (JUD-26): the same shape in events, answers and `countersign validate`. */
 import { z } from 'zod'
 import { MOVE_KINDS } from './value-forms.ts'
 import { JsonValue } from './values.ts'
 
-/** Findings kept in full; beyond them only `findingsTotal` counts on. */
+/** Number of findings that are stored; beyond it only `findingsTotal` increases. */
 export const FINDINGS_MAX = 100
-/** A value whose canonical text is longer is in a finding as its digest. */
+/** A value whose canonical text is longer is represented in a finding by its digest. */
 export const FINDING_VALUE_MAX_BYTES = 1024
 
 export const RULES = [
@@ -19,7 +19,7 @@ export const RULES = [
   'supersedes-invalid',
   'declaration-refused',
   'invalid-input',
-  // Of the rules of judgement, but for base relay:
+  // Rules of every policy except those of base relay:
   'duplicate-identity',
   'shadow-key',
   'restated',
@@ -35,38 +35,38 @@ export const RULES = [
   'judged',
   'redacted',
   'no-effect',
-  // Of policy `relay` only:
+  // Rules of policy `relay` only:
   'fabrication',
   'deletion',
   'too-deep',
 ] as const
 
 export const Rule = z.enum(RULES)
-/** `info` says what was permitted, and why. */
+/** `info` states what was permitted, and why. */
 export const Severity = z.enum(['error', 'warning', 'info'])
 
 export const Finding = z.strictObject({
   rule: Rule,
   severity: Severity,
-  /** JSON Pointer: into `before`; into `after` where nothing is in its place in `before`. */
+  /** JSON Pointer into `before`, or into `after` if `before` has nothing in that place. */
   path: z.string(),
-  /** The value, or `{digest, bytes}` of its canonical text. Absent where there was none. */
+  /** The value, or `{digest, bytes}` of its canonical text. Absent if there was none. */
   before: JsonValue.optional(),
   after: JsonValue.optional(),
   message: z.string(),
-  /** An unexplained change that nothing speaks for or against for certain. */
+  /** An unexplained change for which there is no conclusive evidence either way. */
   suspect: z.literal(true).optional(),
-  /** It would refuse, did the policy not say `enforce: "record"`. */
+  /** The finding would refuse the handoff if the policy did not set `enforce: "record"`. */
   wouldRefuse: z.literal(true).optional(),
-  /** What permits the change, once `reason` says why: an entry for `supersedes`. */
+  /** An entry for `supersedes` that permits the change, once its `reason` is filled in. */
   supersede: z.strictObject({ path: z.string(), reason: z.string() }).optional(),
-  /** What would make the change one of a place that moves, once `reason` says why it does: an entry for `moves`. */
+  /** An entry for `moves` that declares the place as moving, once its `reason` is filled in. */
   declare: z.strictObject({ path: z.string(), as: z.enum(MOVE_KINDS), reason: z.string() }).optional(),
-  /** Where the established value stands that this one is at odds with, where that is not at `path`: a JSON Pointer into `before`. */
+  /** JSON Pointer into `before` to the established value that conflicts with this one, if it is not at `path`. */
   of: z.string().optional(),
-  /** What established the value that is at odds: the step, and the event of the run. */
+  /** Origin of the conflicting established value: the step, and the event of the run. */
   established: z.strictObject({ step: z.int().min(0), revision: z.int().min(0), eventId: z.string() }).optional(),
-  /** The event whose recorded result says so. */
+  /** The event whose recorded result supports the finding. */
   source: z.strictObject({ revision: z.int().min(0) }).optional(),
 })
 
@@ -78,6 +78,6 @@ export const Diff = z.strictObject({
 
 export type Rule = z.infer<typeof Rule>
 export type Severity = z.infer<typeof Severity>
-/** What the validator says of one place of a handoff: the rule, its severity, the place (a JSON Pointer), what stood there and what came. */
+/** A finding of the validator about one place of a handoff: the rule, its severity, the place (a JSON Pointer), and the old and new values. */
 export type Finding = z.infer<typeof Finding>
 export type Diff = z.infer<typeof Diff>

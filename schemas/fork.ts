@@ -1,20 +1,20 @@
-/** @module What a fork is made of: shared by its events and its requests (RUN-38). */
+/** @module Schemas of forks, shared by their events and requests (RUN-38). */
 import { z } from 'zod'
 import { Digest, Name } from './names.ts'
 import { Scope, Tokens, Uuid } from './values.ts'
 
-/** `union`: all that is valid, merged; `vote`: the best valid one; `first_wins`: the first valid one. */
+/** `union` merges all valid branches; `vote` takes the best valid one; `first_wins` takes the first valid one. */
 export const JoinStrategy = z.enum(['union', 'vote', 'first_wins'])
 
-/** What becomes of the calls of a branch that is not merged: rolled back like a saga, or left standing. */
+/** Treatment of the calls of a branch that is not merged: rolled back like a saga, or kept. */
 export const OnDiscard = z.enum(['compensate', 'keep'])
 
 export const ForkBranch = z.strictObject({
-  /** Unique in its fork. */
+  /** Unique within its fork. */
   name: Name,
-  /** Whose manifest judges the branch, and in whose name its output is handed over. */
+  /** The agent whose manifest is used to judge the branch and in whose name the branch's output is handed over. */
   agent: Name,
-  /** Scope of the branch's calls: its own, so that it can be rolled back alone. */
+  /** Scope of the branch's calls, separate from others so that the branch can be rolled back alone. */
   scope: Scope,
   manifestHash: Digest.optional(),
 })
@@ -27,7 +27,7 @@ export const ofBranch = {
   forkId: Uuid,
   branch: Name,
   agent: Name,
-  /** Digest of the report as it was sent; absent where the join came before any report. */
+  /** Digest of the report as it was sent; absent if the join came before any report. */
   report: Digest.optional(),
   tokens: Tokens.optional(),
   confidence: z.number().optional(),

@@ -1,4 +1,4 @@
-/** @module JSON Pointers (RFC 6901) as lists of tokens, and back. */
+/** @module JSON Pointers (RFC 6901), parsed to lists of tokens and formatted back. */
 import { isJsonObject, type Json } from './json.ts'
 
 export type Token = string | number
@@ -10,14 +10,14 @@ export function formatPointer(tokens: readonly Token[]): string {
   return pointer
 }
 
-/** Undefined where the text is no JSON Pointer (section 3: starts with `/`, a `~` is followed by 0 or 1). */
+/** Undefined if the text is not a JSON Pointer (section 3: it starts with `/`, and 0 or 1 follows each `~`). */
 export function parsePointer(pointer: string): readonly string[] | undefined {
   if (pointer === '') return []
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined
   return pointer.slice(1).split('/').map(unescapeToken)
 }
 
-/** The value at a place, undefined where there is none. Array indexes are spelt as in section 4: no leading zero, no `-`. */
+/** The value at a place; undefined if there is none. Array indexes are spelt as in section 4: no leading zero, no `-`. */
 export function valueAt(document: Json, tokens: readonly string[]): Json | undefined {
   let value: Json | undefined = document
   for (const token of tokens) {
@@ -28,7 +28,7 @@ export function valueAt(document: Json, tokens: readonly string[]): Json | undef
   return value
 }
 
-/** One token as it is in a pointer, its slash before it: `a/b` -> `/a~1b` (section 3). */
+/** One token as it appears in a pointer, with a leading slash: `a/b` -> `/a~1b` (section 3). */
 export function pointerStep(token: Token): string {
   if (typeof token === 'number') return `/${token}`
   const plain = !token.includes('~') && !token.includes('/')
@@ -36,6 +36,6 @@ export function pointerStep(token: Token): string {
 }
 
 function unescapeToken(token: string): string {
-  // Section 4: first ~1, then ~0, so that "~01" stays "~1".
+  // Section 4: first ~1, then ~0, so that "~01" becomes "~1".
   return token.replaceAll('~1', '/').replaceAll('~0', '~')
 }

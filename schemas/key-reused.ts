@@ -1,11 +1,11 @@
-/** @module A key that was used again for other arguments, or by another tool: one refusal, whether the ledger answers or the record does. */
+/** @module The refusal of a call key that was used again for other arguments or by another tool, the same from the ledger and from a replay. */
 import type { JsonObject } from './json.ts'
 
 export interface KeyReused {
   readonly callId: string
   readonly expected: string
   readonly actual: string
-  /** Where it names a call of another tool: that tool. */
+  /** The tool of the call that has this key, if it is another tool. */
   readonly ofTool?: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** @module The form of what is lost, in documents that zod reads. */
+/** @module The zod schema of losses in documents. */
 import { z } from 'zod'
 import { LOSS_SCOPES, LOSSES_MAX } from './loss.ts'
 
@@ -9,5 +9,5 @@ const Loss = z.strictObject({
   revision: z.int().min(0).optional(),
 })
 
-/** At least one: a document that is whole has no such member. */
+/** At least one: a document without losses omits the member. */
 export const Losses = z.array(Loss).min(1).max(LOSSES_MAX)

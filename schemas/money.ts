@@ -1,18 +1,18 @@
-/** @module Money as an integer count of 1e-9 units inside and a decimal string outside; never a float. */
+/** @module Money as an integer count of 1e-9 units internally and as a decimal string externally; never a float. */
 
 const DECIMALS = 9
-/** Parts of one unit. */
+/** Number of 1e-9 units in one unit. */
 export const MONEY_SCALE = 10n ** BigInt(DECIMALS)
-/** JSON holds at most 18 digits; a sum beyond them is refused by whoever would write it. */
+/** The largest amount in JSON, of 18 digits; the writer refuses a larger sum. */
 export const MONEY_MAX_NANO = 10n ** 18n - 1n
 
-/** Count of 1e-9 units in a decimal string such as `2.50`. The caller has checked the form (`Money`). */
+/** The number of 1e-9 units in a decimal string such as `2.50`. The caller has checked the form (`Money`). */
 export function toNano(amount: string): bigint {
   const [whole = '0', fraction = ''] = amount.split('.')
   return BigInt(whole) * MONEY_SCALE + BigInt(fraction.padEnd(DECIMALS, '0'))
 }
 
-/** Shortest decimal string of a count of 1e-9 units. */
+/** Shortest decimal string of a number of 1e-9 units. */
 export function fromNano(nano: bigint): string {
   const sign = nano < 0n ? '-' : ''
   const size = nano < 0n ? -nano : nano

@@ -1,10 +1,10 @@
-/** @module The name that was probably meant. */
+/** @module Suggests the known name that was probably meant by a misspelt one. */
 
-/** A third of the longer name may differ. */
+/** Up to a third of the longer name may differ. */
 const DIFFERENT_PART = 3
 
 /**
- * The name of `known` that takes the fewest edits from `name`, whatever the case of their letters; undefined where none is near.
+ * The name of `known` with the smallest edit distance from `name`, ignoring case; undefined if none is close.
  *
  * @example
  * nearestName('budgets', ['budget', 'name']) // 'budget'
@@ -17,7 +17,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return best?.each
 }
 
-/** Levenshtein distance, a row at a time. */
+/** Levenshtein distance, computed row by row. */
 function editsBetween(one: string, other: string): number {
   let row = [...Array(other.length + 1).keys()]
   for (let i = 0; i < one.length; i += 1) {

@@ -1,13 +1,13 @@
 /**
- * @module Unicode's normal forms in time linear in the text. To bring combining marks into their order takes the engine time quadratic in the number of
- * marks in a row, which no text that somebody reads has many of (UAX 15, section 13: at most 30). Longer rows are taken in parts.
+ * @module Unicode normal forms in time linear in the text. The engine takes time quadratic in the number of consecutive combining marks to
+ * order them; real text has few in a row (UAX 15, section 13: at most 30). Longer sequences are normalised in parts.
  */
 
 const PART_CHARS = 128
-/** The only character of the highest combining class: any other combining mark goes before it. */
+/** The only character of the highest combining class; every other combining mark is ordered before it. */
 const LAST_MARK = '\u0345'
 
-/** As `normalize`; another form only where more than 128 combining marks follow each other. */
+/** As `normalize`; the result differs only if more than 128 combining marks follow each other. */
 export function normalForm(form: 'NFC' | 'NFKC', text: string): string {
   let normal = ''
   let from = 0
@@ -29,7 +29,7 @@ function areMarks(text: string, from: number, to: number): boolean {
   return true
 }
 
-/** By what the engine does: a fold for the event server's engine has no classes of characters. */
+/** Tests the engine's ordering, because the JavaScript engine of the event server (for folds) has no Unicode character classes. */
 function isMark(character: string): boolean {
   return character === LAST_MARK || !`${LAST_MARK}${character}`.normalize('NFKD').startsWith(LAST_MARK)
 }

@@ -1,11 +1,11 @@
-/** @module What is compared by a part of it, in any case: names in lists of runs and in audit queries, and whatever else is found by what somebody remembers of it. */
+/** @module Case-insensitive matching of parts of names, in lists of runs, audit queries and other searches. */
 
-/** One form of a character, and one case of it: `ﬁ` is found by `FI`. */
+/** A text in NFKC and lower case, so that `ﬁ` is found by `FI`. */
 export function inOneCase(text: string): string {
   return text.normalize('NFKC').toLowerCase()
 }
 
-/** Whether a text has the part in it, in any case. Nothing in the part has a meaning of its own: `%`, `_` and `*` are characters like others. */
+/** Whether a text contains the part, ignoring case. The part is literal: `%`, `_` and `*` have no special meaning. */
 export function hasPart(text: string, part: string): boolean {
   return inOneCase(text).includes(inOneCase(part))
 }

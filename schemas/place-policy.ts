@@ -1,10 +1,10 @@
-/** @module What a policy declares about places of a context, each named by a JSON Pointer in which `*` is any key or list member. */
+/** @module Declarations of a policy about places of a context, each named by a JSON Pointer in which `*` matches any key or list member. */
 import { z } from 'zod'
 import { APPROVAL_RULES_MAX, ApprovalRule } from './approval.ts'
 import { parseExpression } from './expression.ts'
 import { DECLARATIONS_MAX, HANDOFF_TEXT_MAX_CHARS, MOVE_KINDS, NAME_MAX_CHARS } from './value-forms.ts'
 
-/** JSON text of a policy. */
+/** Maximum length of a policy's JSON text. */
 export const POLICY_MAX_CHARS = 32 * 1024
 export const PLACES_MAX = 256
 export const INVARIANTS_MAX = 32
@@ -22,7 +22,7 @@ const Pointer = z
   )
 
 const Key = z.string().min(1).max(NAME_MAX_CHARS)
-/** Members that tell the objects of a list apart; or what the list is. */
+/** The kind of a list, or the members that identify its objects. */
 const ListRule = z.union(
   [z.enum(['sequence', 'set', 'bag']), z.strictObject({ key: z.array(Key).min(1).max(4) })],
   'is "sequence", "set", "bag", or {"key": [names of members]}',
@@ -50,15 +50,15 @@ const Move = z
   .strictObject({
     path: Pointer,
     as: z.enum(MOVE_KINDS, `is one of ${MOVE_KINDS.join(', ')}`),
-    /** The words of a `state`, the first one first. */
+    /** For `state`: its words, in order. */
     order: z.array(Key).min(2).max(STATES_MAX).optional(),
-    /** Of a `gauge`, the place that has to change with it; of a `derived` one, the name of the invariant that keeps it true. */
+    /** For `gauge`: the place that has to change with it. For `derived`: the name of the invariant that keeps it true. */
     by: z.string().min(1).max(POINTER_MAX_CHARS).optional(),
     reason: z.string().max(REASON_MAX_CHARS).optional(),
   })
   .superRefine(checkTogether)
 
-/** What the members of a declaration say together. */
+/** Checks the members of a declaration against each other. */
 function checkTogether({ as, order, by }: MoveMembers, context: z.RefinementCtx): void {
   const issue = (path: string, message: string): void => context.addIssue({ code: 'custom', path: [path], message })
   if ((as === 'state') !== (order !== undefined))
@@ -76,16 +76,16 @@ interface MoveMembers {
   readonly by?: string | undefined
 }
 
-/** Places that move, as a policy declares them. */
+/** Moving places, as a policy declares them. */
 export const Moves = z.array(Move).max(PLACES_MAX)
 
-/** As recorded: those of the presets that a policy names are among them. */
+/** Limit as recorded; it includes the moves of the presets that a policy names. */
 const MOVES_IN_FORCE_MAX = 1024
 export const MovesInForce = z.array(Move).max(MOVES_IN_FORCE_MAX)
 
 /**
- * A place that moves, as an agent declares it beside a handoff: with the reason for it. What is wrong with one is a finding, as it is with an entry for
- * `supersedes`: an agent can mend it.
+ * A moving place, as an agent declares it with a handoff, including the reason. A faulty declaration is a finding, as a faulty entry of
+ * `supersedes` is, because the agent can correct it.
  */
 export const Declaration = z.strictObject({
   path: z.string().max(HANDOFF_TEXT_MAX_CHARS),
@@ -97,7 +97,7 @@ export const Declaration = z.strictObject({
 export const Declarations = z.array(Declaration).max(DECLARATIONS_MAX)
 
 const SupersedeRights = z.strictObject({
-  /** Agents that may supersede; without it all may. */
+  /** Agents that may supersede. Absent: all agents. */
   roles: z.array(Key).max(KEYS_MAX).optional(),
   reasonMinChars: z.int().min(1).max(1024).optional(),
   /** Places whose change no entry permits. */
@@ -106,7 +106,7 @@ const SupersedeRights = z.strictObject({
 
 const Suspect = z.enum(['record', 'hold', 'refuse'])
 
-/** `untrusted`: its answers ground what is new, and move nothing. `moves`: they move these places, with what lies below, and no others. */
+/** `untrusted`: the tool's answers may ground new values but move no established ones. `moves`: they may move only these places and those below. */
 const ToolTrust = z.union(
   [
     z.strictObject({ tool: Key, untrusted: z.literal(true) }),
@@ -122,7 +122,7 @@ function atMost(places: object): boolean {
 }
 const TOO_MANY = `at most ${PLACES_MAX} places`
 
-/** What a run, an agent's manifest and a tenant may declare alike. */
+/** Members that a run, an agent's manifest and a tenant may all declare. */
 export const PLACE_POLICY = {
   lists: z.record(Pointer, ListRule).refine(atMost, TOO_MANY).optional(),
   monotonic: z
@@ -130,28 +130,31 @@ export const PLACE_POLICY = {
     .refine(atMost, TOO_MANY)
     .optional(),
   tolerance: z.record(Pointer, Tolerance).refine(atMost, TOO_MANY).optional(),
-  /** Not even superseded. */
+  /** Places that must not change, not even by superseding. */
   immutable: z.array(Pointer).max(PLACES_MAX).optional(),
   invariants: z.array(Invariant).max(INVARIANTS_MAX).optional(),
   supersede: SupersedeRights.optional(),
-  /** A handoff that keeps a smaller share of what was established is refused, superseded or not. */
+  /** A handoff that keeps a smaller share of the established values is refused, superseded or not. */
   minConfidence: z.number().min(0).max(1).optional(),
-  /** A name that says the same thing twice with two values: `sure` refuses where both are plainly about one thing, and warns elsewhere. */
+  /** The same fact under two names with different values: `sure` refuses if both clearly concern the same thing, and warns otherwise. */
   restated: z.enum(['off', 'warn', 'sure', 'reject']).optional(),
   ungrounded: z.enum(['off', 'warn', 'reject']).optional(),
-  /** What a judge's verdict on a handoff does to the next one: it is on record in any case. */
+  /** Effect of a judge's verdict on a handoff on the next one; the verdict is recorded in any case. */
   judge: z.enum(['warn', 'reject']).optional(),
-  /** Tokens of a handoff that would pass a limit of the budget: recorded as overshoot (the default), or the handoff is refused. */
+  /** A handoff whose tokens would exceed a limit of the budget is recorded as overshoot (the default) or refused. */
   overshoot: z.enum(['record', 'refuse']).optional(),
-  /** Whose answers move what is established. */
+  /** Trust in tools: whose answers may move established values. */
   evidence: z.array(ToolTrust).max(TOOLS_MAX).optional(),
-  /** What a suspect change comes to: it is accepted with a warning (the default), calls with effects wait for a person as well, or it is refused as a certain one is. */
+  /**
+   * Treatment of a suspect change: accepted with a warning (the default); accepted, but calls with effects wait for a person; or refused
+   * like a certain fault.
+   */
   suspect: Suspect.optional(),
-  /** Whether agents may declare places that move, each beside its handoff: `reasoned` (the default), or `none`. */
+  /** Whether agents may declare moving places with their handoffs: `reasoned` (the default) or `none`. */
   declare: z.enum(['reasoned', 'none']).optional(),
-  /** `record`: nothing is refused, and each finding that would refuse says so. */
+  /** `record`: nothing is refused, and each finding that would refuse is marked. */
   enforce: z.enum(['record', 'refuse']).optional(),
-  /** Calls that somebody has to approve before they run. */
+  /** Calls that need an approval before they run. */
   approve: z.array(ApprovalRule).max(APPROVAL_RULES_MAX).optional(),
 }
 
@@ -160,7 +163,7 @@ export function isWithinPolicySize(policy: object): boolean {
 }
 export const POLICY_TOO_LARGE = `a policy has at most ${POLICY_MAX_CHARS} characters`
 
-/** Whether a pointer may name places that move. */
+/** Whether a pointer may name moving places. */
 export function isPlacePointer(pointer: string): boolean {
   return Pointer.safeParse(pointer).success
 }

@@ -1,4 +1,4 @@
-/** @module Members of a policy that would have no effect, because another member of it decides first (JUD-72). Pure. */
+/** @module Finds members of a policy that would have no effect because another member takes precedence (JUD-72). Pure. */
 import { parsePointer } from './json-pointer.ts'
 import type { Move, PlacePolicy } from './place-policy.ts'
 import { DEFAULT_CRITICAL_KEYS } from './value-forms.ts'
@@ -16,12 +16,12 @@ interface Fault {
   readonly message: string
 }
 
-/** In one policy, as it is written. */
+/** Members without effect in one policy, as written. */
 export function withoutEffect(policy: Declared): readonly Fault[] {
   return [...twiceDeclared(policy), ...movesThatStay(policy), ...keysNotFreed(policy), ...ungoverned(policy)]
 }
 
-/** Of one place one member says how it changes. */
+/** A place may have only one member that declares how it changes. */
 function twiceDeclared({ moves = [], monotonic = {}, tolerance = {} }: Declared): readonly Fault[] {
   const faults: Fault[] = []
   const kinds = new Map<string, string>()
@@ -75,7 +75,7 @@ function keysNotFreed({ free = [], freeOnly, protect, criticalKeys }: Declared):
   })
 }
 
-/** Places of which the policy says something, below a key that is not judged. Also looked for in what comes of a run's policy and its tenant's. */
+/** Finds places that a policy declares below a key that is exempt from judgement. Also applied to the merge of a run's and its tenant's policy. */
 export function ungoverned(policy: Declared): readonly Fault[] {
   const { free = [], freeOnly, protect, criticalKeys = DEFAULT_CRITICAL_KEYS } = policy
   const member = freeOnly === undefined ? 'free' : 'freeOnly'
@@ -102,7 +102,7 @@ function placesIn(policy: Declared): readonly (readonly [member: string, path: s
   ]
 }
 
-/** As free keys are compared. */
+/** The form in which free keys are compared. */
 function folded(key: string): string {
   return key.toLowerCase().replace(/[\s_-]+/g, '')
 }

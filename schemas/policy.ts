@@ -1,4 +1,4 @@
-/** @module A run's policy: as a request or a policy file gives it, and with every default filled in. */
+/** @module A run's policy, both as written in a request or a policy file and with every default filled in. */
 import { z } from 'zod'
 import { isWithinPolicySize, Moves, MovesInForce, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
 import { withoutEffect } from './policy-effects.ts'
@@ -6,13 +6,13 @@ import { RedactionInForce, RedactionRules } from './redaction.ts'
 import { NAME_MAX_CHARS, PRESET_NAMES, RULES_NOW } from './value-forms.ts'
 import { SignalPolicy } from './waiting.ts'
 
-/** A policy names at most so many critical keys, and as many protected and free ones. */
+/** Maximum number of critical keys in a policy, and also of protected and of free keys. */
 export const CRITICAL_KEYS_MAX = 64
 
-/** A tenant's keys and a run's come together here. */
+/** Allows for the keys of the tenant and of the run together. */
 const PROSE_KEYS_MAX = 2 * CRITICAL_KEYS_MAX
 
-/** What the rules of base relay do not know. */
+/** Members that policies of base relay do not support. */
 const NOT_OF_RELAY = [
   'protect',
   'free',
@@ -46,25 +46,25 @@ const Rules = z.literal(
 const Presets = z.array(z.enum(PRESET_NAMES, `is one of ${PRESET_NAMES.join(', ')}`)).max(PRESET_NAMES.length)
 const Protect = z.union([z.literal('*'), TopLevelKeys])
 
-/** Its members, each as it has to be: what comes of two policies is one, too. */
+/** The members of a policy, each validated on its own; the merge of two policies must also fit this schema. */
 export const PolicyMembers = z
   .strictObject({
     base: Base.optional(),
     rules: Rules.optional(),
     criticalKeys: TopLevelKeys.optional(),
     protect: Protect.optional(),
-    /** Free beside the keys of the default. */
+    /** Free keys in addition to the defaults. */
     free: TopLevelKeys.optional(),
-    /** Free instead of the keys of the default. */
+    /** Free keys instead of the defaults. */
     freeOnly: TopLevelKeys.optional(),
-    /** Keys whose texts are free, instead of those of the default. */
+    /** Keys whose texts are free, instead of the defaults. */
     prose: Names.max(PROSE_KEYS_MAX).optional(),
     moves: Moves.optional(),
-    /** Frameworks whose bookkeeping moves: rows of `presets.ts`, recorded among \`moves\`. */
+    /** Frameworks whose bookkeeping moves: rows of `presets.ts`, which are recorded among \`moves\`. */
     preset: Presets.optional(),
-    /** What becomes of a signal that no wait is there for. */
+    /** Treatment of a signal that no wait expects. */
     signals: SignalPolicy.optional(),
-    /** What is left out of the record before anything is sealed. */
+    /** Parts that are removed from the record before it is sealed. */
     redaction: RedactionRules.optional(),
     ...PLACE_POLICY,
   })
@@ -86,22 +86,25 @@ export const PolicyObject = PolicyMembers.superRefine((policy, context) => {
   for (const { path, message } of withoutEffect(policy)) context.addIssue({ code: 'custom', path: [...path], message })
 })
 
-/** `"default"`, `"relay"`, or one of them with changes. */
+/** `"default"`, `"relay"`, or an object that changes one of them. */
 export const Policy = z.union([Base, PolicyObject], 'is "default", "relay", or an object with the members of a policy')
 
-/** As recorded. Those of base relay, and of release 0.1.0, hold the first four members, `approve`, `overshoot`, `signals` and `redaction`. */
+/**
+ * The policy as recorded. Policies of base relay, and of release 0.1.0, have only the first four members, `approve`, `overshoot`, `signals`
+ * and `redaction`.
+ */
 export const ResolvedPolicy = z.strictObject({
   base: Base,
   criticalKeys: z.array(z.string()).readonly(),
   ungrounded: Ungrounded,
-  /** Read where it is recorded, and without effect: no policy takes it any more. */
+  /** Accepted in old records, without effect; policies no longer allow it. */
   snapshotEvery: z.int().min(1).max(1000).optional(),
   rules: Rules.optional(),
   protect: z.union([z.literal('*'), z.array(z.string()).readonly()]).optional(),
   free: z.array(z.string()).readonly().optional(),
-  /** Keys whose texts are free, and whose data is suspect where it changes. Absent from the record of runs that began before there were such. */
+  /** Keys whose texts are free, while changes of their data are suspect. Absent in runs that began before this member existed. */
   prose: z.array(z.string()).readonly().optional(),
-  /** Those of the presets among them. */
+  /** Includes the moves of the presets. */
   moves: MovesInForce.readonly().optional(),
   lists: PLACE_POLICY.lists,
   monotonic: PLACE_POLICY.monotonic,
@@ -112,7 +115,7 @@ export const ResolvedPolicy = z.strictObject({
   minConfidence: PLACE_POLICY.minConfidence,
   restated: PLACE_POLICY.restated,
   judge: PLACE_POLICY.judge,
-  /** Absent from the record of runs that began before there were suspects: all that is unexplained is refused there. */
+  /** Absent in runs that began before suspects existed: there every unexplained change is refused. */
   suspect: PLACE_POLICY.suspect,
   declare: PLACE_POLICY.declare,
   evidence: PLACE_POLICY.evidence,

@@ -1,7 +1,9 @@
 /**
- * @module Presets of a policy: what frameworks write into a state for themselves, by explicit paths (JUD-70). Data, and its expansion; needs no schema library.
+ * @module Presets of a policy: the bookkeeping that frameworks write into a state, by explicit paths (JUD-70), and the expansion of these
+ * rows. Needs no schema library.
  *
- * A row never holds a fact: lists that only grow need none, and what tools answered, the structured output of an agent and names such as `id` are no bookkeeping.
+ * A row never covers a fact: lists that only grow need no row, and answers of tools, structured output of an agent and names such as `id`
+ * are not bookkeeping.
  */
 import { parsePointer } from './json-pointer.ts'
 import type { Move } from './place-policy.ts'
@@ -12,7 +14,7 @@ function rows(as: Move['as'], root: string, paths: string): readonly Move[] {
   return paths.split(' ').map((path) => ({ path: `${root}/${path}`, as }))
 }
 
-/** The state itself, the values of a snapshot, and those of a checkpoint. */
+/** Roots of the state itself, of a snapshot's values, and of a checkpoint's values. */
 const LANGGRAPH_STATES = ['', '/values', '/checkpoint/channel_values']
 
 function langgraphState(root: string): readonly Move[] {
@@ -81,7 +83,7 @@ const CREWAI = [
   ...rows('free', '/tasks_output/*', 'messages tool_failures'),
 ]
 
-/** The state of an agent of a team, and that of a team by itself. */
+/** Roots of the state of a team, and of the states of the agents in it. */
 const AUTOGEN_STATES = ['', '/agent_states/*', '/agent_states/*/agent_state']
 
 function autogenState(root: string): readonly Move[] {
@@ -89,7 +91,7 @@ function autogenState(root: string): readonly Move[] {
     ...rows('free', root, 'llm_context message_buffer inner_team_state previous_speakers'),
     ...rows('free', root, 'message_thread/*/models_usage message_thread/*/metadata'),
     ...rows('cursor', root, 'current_turn next_speaker_index n_rounds n_stalls previous_speaker current_speaker plan'),
-    // Prose that is written anew, under what is a critical key by default.
+    // Prose that is rewritten each time, under a key that is critical by default.
     ...rows('text', root, 'facts'),
   ]
 }
@@ -104,7 +106,7 @@ export const PRESETS: Readonly<Record<PresetName, readonly Move[]>> = {
   autogen: AUTOGEN,
 }
 
-/** The rows of the presets that a policy names, but for those of which the policy itself says something: its own word counts. */
+/** The rows of the presets that a policy names, except those for places that the policy itself declares: its own declaration takes precedence. */
 export function presetMoves(policy: PolicyObject): readonly Move[] {
   const { criticalKeys = [], protect, lists = {}, monotonic = {}, tolerance = {}, moves = [] } = policy
   const keys = new Set([...criticalKeys, ...(Array.isArray(protect) ? protect : [])])
@@ -125,7 +127,7 @@ function tokensOf(path: string): readonly string[] {
   return parsePointer(path) ?? []
 }
 
-/** Whether both may lead through the same places, as far as the first one leads. */
+/** Whether both paths can match the same places, over the length of the first path. */
 function isAlong(first: readonly string[], second: readonly string[]): boolean {
   return first.every((token, i) => token === '*' || second[i] === '*' || token === second[i])
 }

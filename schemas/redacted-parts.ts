@@ -1,12 +1,15 @@
-/** @module Whether part of a body was left out. Needs no schema library: the client package asks it, too. */
+/**
+ * @module Finds redacted parts of an event body and fills in values that are still readable. Needs no schema library, because the client
+ * package uses it too.
+ */
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { parsePointer } from './json-pointer.ts'
 import type { Redacted } from './redaction.ts'
 
-/** Whatever is in the place of a value that was left out begins so. */
+/** Prefix of every marker that replaces a redacted value. */
 export const MARKER_BEGINS = '[redacted: '
 
-/** Whether something of a member was left out of a body. Where more was left out than is listed, any member may lack something. */
+/** Whether a member of a body lacks redacted values. If the event lists fewer places than values were redacted, any member may be affected. */
 export function lacks(redacted: Redacted | undefined, member: string): boolean {
   if (redacted === undefined) return false
   const { counts, values, kept = [] } = redacted
@@ -19,28 +22,31 @@ export function lacks(redacted: Redacted | undefined, member: string): boolean {
   )
 }
 
-/** In the place of a value whose key was destroyed. */
+/** Replaces a value whose key was destroyed. */
 export const ERASED = '[erased]'
-/** The same, where the key is not there and no erasure on record says why. */
+/** Replaces a value whose key is missing, although no recorded erasure explains this. */
 export const KEY_MISSING = '[key missing]'
 
 const BESIDE = ['inputRef', 'argsRef', 'resultRef', 'outputRef']
 
-/** What is encrypted in an event, read: values by their markers, and the ids of the keys that are gone. */
+/** The decrypted values of an event by their markers, and the ids of the keys that no longer exist. */
 export interface KeptValues {
   readonly values: { readonly [marker: string]: Json }
   readonly erased: readonly string[]
-  /** Ids of keys that are not there, which no erasure on record names: what they encrypt may be read again once the file of the keys is put back. */
+  /** Ids of missing keys that no recorded erasure names: their values become readable again once the key file is restored. */
   readonly missing?: readonly string[]
-  /** Of a call: what its code knows it by, where that was left out of the record as well. */
+  /** For a call: its original key, if that was redacted too. */
   readonly callKey?: string
 }
 
-/** A body with the values that could be read, `[erased]` or `[key missing]` in the place of the others, and `redacted` saying what it still lacks (LIFE-5). */
+/**
+ * A body with the readable values filled in, `[erased]` or `[key missing]` in place of the others, and `redacted` reduced to what the body
+ * still lacks (LIFE-5).
+ */
 export function withKept(body: JsonObject, { values, erased, missing = [], callKey }: KeptValues): JsonObject {
   const { redacted: said, ...rest } = body
   const { kept = [], ...dropped } = said as unknown as Redacted
-  // A value that lies beside the events holds its markers there: it is not what was sent.
+  // A value stored separately contains the markers itself, so its encrypted values count as missing.
   const isBeside = BESIDE.some((name) => Object.hasOwn(rest, name))
   const gone = kept.filter(({ key }) => isBeside || erased.includes(key) || missing.includes(key))
   let data = inPlaceOf(rest, (text) => values[text])
@@ -54,7 +60,7 @@ export function withKept(body: JsonObject, { values, erased, missing = [], callK
   return { ...(data as JsonObject), ...known, ...(!isWhole && { redacted: lacking as unknown as Json }) }
 }
 
-/** Texts and names that are markers become what they stand for. */
+/** Replaces texts and member names that are markers by the values they represent. */
 export function inPlaceOf(value: Json, standsFor: (marker: string) => Json | undefined): Json {
   if (typeof value === 'string') return (value.startsWith(MARKER_BEGINS) ? standsFor(value) : undefined) ?? value
   if (Array.isArray(value)) return value.map((each) => inPlaceOf(each, standsFor))

@@ -1,8 +1,14 @@
-/** @module A refusal that the code of a run may catch and go on from, and the request that it answered: recorded by the ledger, found again by a resume and a replay (RUN-191). */
+/**
+ * @module Refusals that a run's code may catch and handle, and the requests they answer: the ledger records them, and a resume or a replay
+ * finds them again (RUN-191).
+ */
 import type { RefusalCode } from './error-code.ts'
 import type { Json, JsonObject } from './json.ts'
 
-/** Refusals that answer the code itself. All others are an order to the runtime (wait, leave), lie on record in an event of their own, or are another caller's fault. */
+/**
+ * Refusals that are returned to the run's code. All others instruct the runtime (to wait or to leave), are recorded in an event of their
+ * own type, or are another caller's fault.
+ */
 export const ANSWERS_TO_CODE: ReadonlySet<string> = new Set<RefusalCode>([
   'approvals-full',
   'context-too-large',
@@ -23,7 +29,7 @@ export const ANSWERS_TO_CODE: ReadonlySet<string> = new Set<RefusalCode>([
 ])
 
 const DETAIL_MAX_CHARS = 1024
-/** Of every problem over HTTP: they say nothing of their own. */
+/** Members of every problem over HTTP, which carry no specific evidence. */
 const STANDARD: ReadonlySet<string> = new Set([
   'code',
   'detail',
@@ -41,8 +47,9 @@ interface Requested {
 }
 
 /**
- * The request at its place in the code. Undefined where nobody would ask for it again by its place: it names no owner of the run, or is no request of code.
- * What differs from life to life is left out: the owner's fence, the call around it, tokens by another counter.
+ * Identifies a request by its place in the code. Undefined if no code would repeat it from that place: it has no run fence, or is not a
+ * request of code. Members that differ between two executions are left out: the run fence, the enclosing call, and tokens, which may be
+ * counted differently.
  */
 export function requestMark({ kind, body = {} }: Requested): JsonObject | undefined {
   const { runFence, parentCall: _, tokens: __, ...rest } = body as JsonObject
@@ -57,10 +64,10 @@ export function requestMark({ kind, body = {} }: Requested): JsonObject | undefi
     : undefined
 }
 
-/** Members of a list that the event of a refusal has room for. */
+/** Maximum length of a list in the evidence of a refusal's event. */
 export const REFUSED_LIST_MAX = 32
 
-/** What is told of it, live as from the record: what its event has room for. */
+/** The part of a refusal that its event can hold. The code receives the same part live and from the record. */
 export function toldRefusal(detail: string, evidence: { readonly [name: string]: Json } = {}) {
   const told = Object.entries(evidence).filter(
     ([name, value]) =>

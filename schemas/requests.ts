@@ -1,4 +1,7 @@
-/** @module Bodies of the requests that change a run. Strict: a member that is not named here is refused, so nobody sets what the ledger sets. */
+/**
+ * @module Bodies of the requests that change a run. The schemas are strict: unknown members are refused, so that no caller sets members
+ * that the ledger sets.
+ */
 import { z } from 'zod'
 import { Approve } from './approval.ts'
 import { Compensate, Effects, LeaseOwner, Unrecorded } from './call-members.ts'
@@ -44,34 +47,34 @@ export const StartRun = z.strictObject({
   tags: z.array(Name).max(TAGS_MAX).optional(),
   budget: BudgetLimits.optional(),
   policy: Policy.optional(),
-  /** Starts from the context that another run had established at a step; linked in both streams. */
+  /** Starts from the context that another run had established at a step. The events of both runs link to each other. */
   branchOf: z.strictObject({ run: RunId, atStep: z.int().min(0) }).optional(),
   /**
-   * The run is the work of a call of another run, under its latest claim; linked in both streams. Default of `id`: that of the call. Undone with the call,
-   * and resumed by whoever holds it.
+   * The run executes a call of another run, under that call's latest claim; the events of both runs link to each other. `id` defaults to
+   * the id of the call. The run is compensated with the call, and resumed by the owner of the call.
    */
   childOf: z.strictObject({ run: RunId, callId: Uuid, fence: z.int().min(1) }).optional(),
-  /** What a resume does about leases that run and whose owner is not known to be gone: wait for them (default), refuse, or end them. */
+  /** How a resume treats active leases whose owner is not known to be gone: wait for them (default), refuse, or end them. */
   whenOwned: z.enum(['wait', 'refuse', 'take-over']).optional(),
 })
 
 const RunFence = z.int().min(1).optional()
 
-/** Where in the run's code this is requested: a resume and a replay find it by that. */
+/** Place of the request in the run's code, by which a resume and a replay find it. */
 const CallFields = { scope: Scope.optional(), occurrence: z.int().min(0).optional(), runFence: RunFence }
 
 export const PostEnvelope = z.strictObject({
   agent: Name,
   payload: JsonRecord,
   mode: HandoffMode.optional(),
-  /** More of what the context holds then: members of its lists, whatever the mode. */
+  /** Members added to the lists of the context, whatever the mode. */
   add: JsonRecord.optional(),
-  /** Digest of the event whose context this builds on; the handoff is refused where that is no longer the established one. */
+  /** Digest of the event whose context the handoff builds on; the handoff is refused if that context is no longer the established one. */
   parent: Digest.optional(),
   tokens: Tokens.optional(),
   manifestHash: Digest.optional(),
   supersedes: z.array(Supersession).max(SUPERSESSIONS_MAX).optional(),
-  /** Places that move from now on, each in its kind: in force once the handoff is accepted, to the end of the run. */
+  /** Places that may move from now on, each with its kind. The declarations apply from the acceptance of the handoff to the end of the run. */
   moves: Declarations.optional(),
   signature: z.string().max(4096).optional(),
   ...CallFields,
@@ -92,7 +95,7 @@ export const RecordJudgement = z.strictObject({
   runFence: RunFence,
 })
 
-/** A person's word on suspects of the run, which may be several at once: each of them is open, or none is decided. */
+/** A person's decision on suspects of the run, possibly several at once: unless all of them are open, none is decided. */
 export const ReviewSuspects = z.strictObject({ ...REVIEW, runFence: RunFence })
 
 export const RegisterManifest = z.strictObject({ agent: Name, ...ManifestBody.shape })
@@ -111,7 +114,7 @@ export const ClaimCall = z.strictObject({
   tool: Name,
   args: JsonValue,
   phase: Phase.optional(),
-  /** The caller's own identity of the call; for a compensation, the forward call's id. */
+  /** The caller's own identity of the call; for a compensation, the id of the forward call. */
   key: z.string().min(1).max(KEY_MAX_CHARS).optional(),
   scope: Scope.optional(),
   occurrence: z.int().min(0).optional(),
@@ -120,18 +123,21 @@ export const ClaimCall = z.strictObject({
   onUnknown: OnUnknown.optional(),
   agent: Name.optional(),
   compensate: Compensate.optional(),
-  /** `none`: the call changes nothing outside of the run, and need not wait while a suspect is open. */
+  /** `none`: the call changes nothing outside the run and need not wait while a suspect is open. */
   effects: Effects.optional(),
   compensateUnknown: z.boolean().optional(),
-  /** The call may have left something to undo where it failed, too. */
+  /** A failed call may also have left effects to undo. */
   compensateFailed: z.boolean().optional(),
   parentCall: Uuid.optional(),
   reserve: Reserve.optional(),
-  /** The call needs an approval by its tool's own word; policy and manifests add theirs. */
+  /** The tool's own approval rule; policy and manifests may add more. */
   approve: Approve.optional(),
-  /** The approval that the caller means to use: refused where it is none for exactly this call. Absent: the ledger finds it by the key. */
+  /**
+   * The approval that the caller intends to use; the claim is refused if that approval is not for exactly this call. Absent: the ledger
+   * finds it by the key.
+   */
   approval: Uuid.optional(),
-  /** The process that carries the call out, where its death can be proved. */
+  /** The process that executes the call, if its death can be proved. */
   owner: LeaseOwner.optional(),
   runFence: RunFence,
 })
@@ -141,21 +147,21 @@ export const SettleCall = z
     fence: z.int().min(1),
     result: JsonValue.optional(),
     error: Failure.optional(),
-    /** The outcome is not known: a time-out, an abort. The call is in doubt. */
+    /** The outcome is unknown, for instance after a timeout or an abort. The call is in doubt. */
     unknown: z
       .strictObject({
         reason: z.string().max(1024),
-        /** Its own process leaves it as it is, to whoever resumes the run: nobody saw how it ended. */
+        /** The call's own process leaves the call to the next resume, because it did not see how the call ended. */
         left: z.literal(true).optional(),
       })
       .optional(),
-    /** The tool ran; its result could not be recorded. `answered`: its caller was told, and the run goes on. */
+    /** The tool ran, but its result could not be recorded. `answered`: the caller was notified and the run continues. */
     unrecorded: Unrecorded.optional(),
-    /** A failed compensation that the caller will try again: it ends nothing yet. */
+    /** A failed compensation that the caller will retry, so it is not final. */
     willRetry: z.boolean().optional(),
-    /** Of a compensation that succeeded: some of what the call did stands, and nobody undoes it. */
+    /** For a compensation that succeeded: some effects of the call remain and will not be undone. */
     leftStanding: z.literal(true).optional(),
-    /** `digest`: of the result only what names it is recorded. */
+    /** `digest`: only the reference of the result (`ValueRef`) is recorded, not the value. */
     record: z.literal('digest').optional(),
     usage: Usage.optional(),
   })
@@ -175,7 +181,7 @@ export const ResolveCall = z.strictObject({
 
 export const StartCompensation = z.strictObject({
   reason: z.string().min(1).max(4096),
-  /** Of a run within a run: what its code ended with. */
+  /** For a child run: the error that its code ended with. */
   error: Failure.optional(),
   scope: Scope.optional(),
   runFence: RunFence,
@@ -189,14 +195,14 @@ export const PostUsage = z.strictObject({ agent: Name, usage: Usage, callId: Uui
 const Branch = z.strictObject({
   name: Name,
   agent: Name,
-  /** Scope of the branch's calls; default `fork:<name>`, numbered where an earlier fork had it. */
+  /** Scope of the branch's calls. Defaults to `fork:<name>`, with a number if an earlier fork used it. */
   scope: Scope.optional(),
   manifestHash: Digest.optional(),
 })
 
 export const StartFork = z
   .strictObject({
-    /** In whose name a union is handed over; default: the caller. */
+    /** The agent in whose name a union is handed over. Defaults to the caller. */
     agent: Name.optional(),
     branches: z.array(Branch).min(1).max(BRANCHES_MAX),
     join: JoinStrategy,
@@ -223,23 +229,23 @@ export const ReportBranch = z
   .strictObject({
     branch: Name,
     agent: Name.optional(),
-    /** What the branch hands over: judged against the frozen context, as an envelope of mode `extend`. */
+    /** The branch's handoff, judged against the frozen context like an envelope of mode `extend`. */
     output: JsonRecord.optional(),
-    /** Beside `output`: more of what the context holds then, members of its lists. */
+    /** In addition to `output`: members added to lists of the context. */
     add: JsonRecord.optional(),
-    /** The branch threw. */
+    /** The error that the branch threw. */
     error: Failure.optional(),
-    /** Something that the branch needed was refused to it: its budget, a handoff. */
+    /** The refusal that ended the branch, of a budget or of a handoff. */
     refused: Failure.optional(),
-    /** The branch was given up. */
+    /** The branch was abandoned. */
     aborted: z.strictObject({ reason: z.string().max(1024) }).optional(),
-    /** Of a vote: the highest wins. Without scores the validator's confidence decides. */
+    /** For a vote: the highest score wins. Without scores the validator's confidence decides. */
     score: z.number().optional(),
     tokens: Tokens.optional(),
     supersedes: z.array(Supersession).max(SUPERSESSIONS_MAX).optional(),
-    /** As of an envelope; in force once the branch is merged. */
+    /** As in an envelope; the declarations apply once the branch is merged. */
     moves: Declarations.optional(),
-    /** Digest of the fork's `parent`: required where the output is signed. */
+    /** Digest of the fork's `parent`; required if the output is signed. */
     parent: Digest.optional(),
     signature: z.string().max(4096).optional(),
     runFence: RunFence,

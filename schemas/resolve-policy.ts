@@ -1,16 +1,16 @@
-/** @module The defaults of a run's policy. Needs no schema library: the client package resolves policies, too. */
+/** @module The defaults of a run's policy. Needs no schema library, because the client package resolves policies too. */
 import type { PlacePolicy } from './place-policy.ts'
 import type { Policy, PolicyObject, ResolvedPolicy } from './policy.ts'
 import { presetMoves } from './presets.ts'
 import { DEFAULT_CRITICAL_KEYS, RULES_NOW } from './value-forms.ts'
 
-/** Top-level keys of work in progress: their texts are free to change. Case, `_` and `-` do not matter. */
+/** Top-level keys for work in progress, whose texts may change freely. Case, `_` and `-` are ignored. */
 export const DEFAULT_FREE_KEYS: readonly string[] = (
   'summary notes note draft drafts outline plan next_step next_steps message messages analysis recommendation recommendations progress scratch ' +
   'scratchpad thoughts thinking reasoning comment comments memo log todo todos checklist runbook agenda open_questions answer reply response text output content'
 ).split(' ')
 
-/** Fills in the defaults. `relay` leaves `ungrounded` off, since the library it follows knows no such rule. */
+/** Fills in the defaults. `relay` leaves `ungrounded` off, because the library that it follows has no such rule. */
 export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
   const inputs: PolicyObject = typeof input === 'string' ? { base: input } : input
   const base = inputs.base ?? 'default'
@@ -36,7 +36,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
   }
 }
 
-/** Keys that are free with all that is below them, and keys of which the texts are. */
+/** Keys that are free with everything below them (`free`), and keys whose texts are free (`prose`). */
 export function freeKeysOf({ free, freeOnly, prose }: PolicyObject): {
   readonly free: readonly string[]
   readonly prose: readonly string[]
@@ -47,7 +47,7 @@ export function freeKeysOf({ free, freeOnly, prose }: PolicyObject): {
   }
 }
 
-/** What the policy says of a place itself stands first. */
+/** The policy's own declarations of a place come first. */
 function movesOf(inputs: PolicyObject): Pick<ResolvedPolicy, 'moves'> {
   if (inputs.preset === undefined) return inputs.moves === undefined ? {} : { moves: inputs.moves }
   return { moves: [...(inputs.moves ?? []), ...presetMoves(inputs)] }

@@ -1,11 +1,11 @@
-/** @module Where a run stands, and how a rollback of the whole run ended. */
+/** @module The states of a run, and the outcomes of a rollback of the whole run. */
 
-/** What its last end says; `open` before one. */
+/** The status set by the latest end event; `open` before any. */
 export const RUN_STATUSES = ['open', 'completed', 'failed', 'compensated'] as const
 
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
-/** Everything was undone; not everything could be, by design; undoing something failed; nobody knows of something. */
+/** In order: everything was undone; some effects remain by design; undoing some call failed; the state of some call is unknown. */
 export const ROLLBACK_VERDICTS = ['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT'] as const
 
 export type RollbackVerdict = (typeof ROLLBACK_VERDICTS)[number]

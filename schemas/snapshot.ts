@@ -1,4 +1,4 @@
-/** @module The snapshot document: what replay rebuilds and compares (STR-10). */
+/** @module The snapshot document, which a replay rebuilds and compares (STR-10). */
 import { z } from 'zod'
 import { Digest, Money, Name } from './names.ts'
 import { HANDOFF_SNAPSHOT_VERSION, SNAPSHOT_OPEN_MAX, SNAPSHOT_VERSION } from './value-forms.ts'
@@ -27,12 +27,12 @@ export const Snapshot = z.strictObject({
 export const HandoffSnapshot = z.strictObject({
   v: z.literal(HANDOFF_SNAPSHOT_VERSION),
   step: z.int().min(1),
-  /** Digest of the established context's JCS bytes: the context itself is what the events before it and this one make. */
+  /** Digest of the JCS bytes of the established context, which results from this event and the preceding ones. */
   context: Digest,
   budget: Spend,
   /** In order of claim. */
   openCalls: z.array(OpenCall).max(SNAPSHOT_OPEN_MAX),
-  /** All of them, where they are more than are listed. */
+  /** Total number, if there are more than are listed. */
   openCallsTotal: z.int().optional(),
   openReservations: z.array(OpenReservation).max(SNAPSHOT_OPEN_MAX),
   openReservationsTotal: z.int().optional(),

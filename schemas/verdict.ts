@@ -1,4 +1,4 @@
-/** @module What an event says about what it records: the words that auditors filter by. Most events say none of them. */
+/** @module The verdicts of events, by which auditors filter. Most event types have none. */
 import { z } from 'zod'
 
 export const VERDICTS = [

@@ -1,15 +1,15 @@
-/** @module Waits of a run for a signal from outside, or for a time; and the signals (RUN-66 to RUN-71). */
+/** @module Requests for a run's waits, which end by a signal from outside or at a time, and for signals (RUN-66 to RUN-71). */
 import { z } from 'zod'
 import { Name } from './names.ts'
 import { WAIT_MAX_MS } from './value-forms.ts'
 import { JsonRecord, JsonValue, Scope, Uuid } from './values.ts'
 
-/** Signals that a run holds for waits to come. */
+/** Maximum number of signals that a run holds for later waits. */
 export const SIGNALS_HELD_MAX = 256
-/** Waits of a run that have not ended. */
+/** Maximum number of open waits of a run. */
 export const WAITS_OPEN_MAX = 256
 
-/** Where somebody may say what to do with a signal that no wait is there for: `hold` it for one to come (the default), or `refuse` it. */
+/** What to do with a signal that no wait expects: `hold` it for a later wait (the default), or `refuse` it. */
 export const SIGNAL_POLICIES = ['hold', 'refuse'] as const
 export const SignalPolicy = z.enum(SIGNAL_POLICIES)
 
@@ -18,20 +18,20 @@ const Until = z.iso
   .max(64)
   .refine((text) => !Number.isNaN(Date.parse(text)), 'takes a time such as 2026-01-31T12:00:00Z')
 
-/** Each wait has its place: the same place requested again is the same wait, with what it was given first. */
+/** A wait is identified by its place in the code: the same place requested again is the same wait, with the parameters of the first request. */
 export const StartWait = z
   .strictObject({
-    /** Of the signal. Absent: only time ends the wait. */
+    /** Name of the signal. Absent: only time ends the wait. */
     name: Name.optional(),
-    /** When the wait is over in any case: RFC 3339. */
+    /** Time at which the wait ends at the latest; RFC 3339. */
     until: Until.optional(),
-    /** The same, in milliseconds from the start of the wait, by the ledger's clock. */
+    /** As `until`, in milliseconds from the start of the wait by the ledger's clock. */
     forMs: z.int().min(0).max(WAIT_MAX_MS).optional(),
-    /** JSON Schema (2020-12) that the signal's payload has to fit. */
+    /** JSON Schema (2020-12) for the signal's payload. */
     schema: JsonRecord.optional(),
     scope: Scope.optional(),
     occurrence: z.int().min(0).optional(),
-    /** The call in whose tool it is requested. */
+    /** The call in whose tool the wait is requested. */
     parentCall: Uuid.optional(),
     runFence: z.int().min(1).optional(),
   })

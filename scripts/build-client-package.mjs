@@ -1,5 +1,6 @@
-// Makes the package `countersign-client` in dist/client-package, or in a folder that is named, out of the same sources: the HTTP client for any JavaScript, and the runtime on
-// a ledger behind HTTP for Node. Fails where it would hold a file of the server, or the client would need anything of Node. Run after a build.
+// Makes the package `countersign-client` in dist/client-package, or in the folder given as an argument, from the same sources: the HTTP client for any
+// JavaScript engine, and the runtime on a ledger behind HTTP for Node. Fails if the package would contain a file of the server, or if the client would need
+// any module of Node. Run after a build.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,9 +12,9 @@ import { writeClientTypes } from './client-types.mjs'
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist', 'client-package'))
 const ENTRIES = { index: 'src/client/index', agent: 'src/agent/over-http' }
-/** Rooms whose code the package may hold. */
+/** Folders whose code the package may contain. */
 const ROOMS = /^(schemas|projections|src\/(client|agent|signing|resources|egress))\//
-/** Loaded when first used; the package does its other work without them. */
+/** Packages that are loaded on first use; the rest of the package works without them. */
 const OPTIONAL = ['undici', 'ipaddr.js', 'minisearch', 'gpt-tokenizer', '@opentelemetry/api']
 
 const description = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -50,7 +51,7 @@ async function writePrograms() {
   if (inNode.length > 0) throw new Error(`the client must run in a browser, without ${inNode.join(', ')}`)
 }
 
-/** Once more, after esbuild: 3 kB less of the package. */
+/** Minifies once more, after esbuild, which saves 3 kB of the package. */
 async function minifyPrograms() {
   for (const name of readdirSync(OUT).filter((file) => file.endsWith('.js'))) {
     const { code } = await minify(readFileSync(join(OUT, name), 'utf8'), {

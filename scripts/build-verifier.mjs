@@ -1,6 +1,6 @@
-// Builds verify.mjs, the verifier in every evidence bundle, from the modules in src/verify/bundle and those that they import: one file to read
-// and to run, with nothing beside it. The types are stripped, the modules joined, each behind those that it imports, and the result is formatted;
-// comments stay. The same sources make the same bytes on every version of Node.
+// Builds verify.mjs, the verifier in every evidence bundle, from the modules in src/verify/bundle and those that they import: one file to read and to run,
+// without dependencies. Types are stripped, the modules are joined, each after those that it imports, and the result is formatted; comments are kept. The
+// same sources yield the same bytes on every version of Node.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
@@ -9,20 +9,20 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const PROGRAM = join(ROOT, 'src', 'verify', 'bundle', 'program.ts')
-/** Where a module finds the built file, and where that finds itself. */
+/** The expression with which a module locates the built file, and the one with which the built file locates itself. */
 const BESIDE = "new URL('./verify.mjs', import.meta.url)"
 const ITSELF = 'new URL(import.meta.url)'
 
-// The sources are formatted: what begins a line begins a statement.
+// The sources are formatted, so that every statement begins at the start of a line.
 const TYPE_IMPORT = /^import type [^']*'[^']+'\n/gm
-/** With its comment, which would else be one of what follows. */
+/** Includes its comment, which would otherwise become the comment of the next statement. */
 const TYPE =
   /^(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?(?:export )?(?:interface .*\{\n(?: .*\n|\n)*\}|type .*(?:\n[ }].*)*)\n/gm
 const IMPORT = /^import ([^']*) from '([^']+)'\n/gm
 const NAMES = /^(?:\* as \w+|\{(?!.*\w\s+\w)[\w\s,]*\})$/s
 const OTHER_FORM = /^(?:import\b(?!\.)|export (?!const|function|class|async|let)).*/m
 const DECLARED = /^(?:export )?(?:async )?(?:function\*?|class|const|let) (?:(\w+)|\[([^\]]*)\]|\{([^}]*)\})/gm
-/** Between a statement and the next, which its comment belongs to. */
+/** The border between a statement and the next one with its comment. */
 const BORDER =
   /\n(?=(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)(?:export|async|function|class|const|let|for|if)\b|(?<!\*\/\n)(?:export|async|function|class|const|let|for|if)\b)/
 const COMMENT_LINE = /^ *(?:\/\/|\/?\*).*$/gm
@@ -47,7 +47,7 @@ export function verifierText(program = PROGRAM) {
   return formatted(`${text.replace(BESIDE, ITSELF)}\n`)
 }
 
-/** By path, each behind those that it imports. */
+/** Modules by path, each after those that it imports. */
 function modulesFrom(path, found = new Map()) {
   if (found.has(path)) return found
   const module = readModule(path)
@@ -55,7 +55,7 @@ function modulesFrom(path, found = new Map()) {
   return found.set(path, module)
 }
 
-/** `imports`: paths of other modules; `builtins`: names of Node's own. */
+/** `imports`: paths of other modules; `builtins`: imports of Node's own modules. */
 function readModule(path) {
   const place = relative(ROOT, path).replaceAll(sep, '/')
   const [imports, builtins] = [[], []]
@@ -72,7 +72,7 @@ function readModule(path) {
   return { place, imports, builtins, body }
 }
 
-/** Node says each time that the function may change; what it makes here is tested. */
+/** Suppresses Node's warning that the function is experimental; its output is tested. */
 function stripped(source) {
   const { emitWarning } = process
   process.emitWarning = () => {}
@@ -83,7 +83,7 @@ function stripped(source) {
   }
 }
 
-/** Two declarations of one name cannot be in one file. */
+/** Fails if two modules declare the same name, which one file cannot contain. */
 function checkNames(modules) {
   const places = new Map(
     modules.flatMap(({ builtins }) => builtins.flatMap(namesOf)).map((name) => [name, 'an import from Node']),
@@ -99,7 +99,7 @@ const namesOf = ({ names }) => names.replace('* as ', '').match(/\w+/g) ?? []
 const declaredIn = (body) =>
   [...body.matchAll(DECLARED)].flatMap(([, name, list, members]) => name ?? (list ?? members).match(/\w+/g))
 
-/** A shared module may hold more than the verifier needs: this takes what is reached from the statements that are no declarations. */
+/** Removes unused declarations: a shared module may contain more than the verifier needs. Keeps what is reachable from statements that are no declarations. */
 function withoutUnused(modules) {
   const pieces = modules.flatMap((module) =>
     module.body.split(BORDER).map((text) => ({ module, text, names: declaredIn(text), words: wordsIn(text) })),
@@ -131,7 +131,7 @@ function builtinImports(modules) {
   return lines.join('\n')
 }
 
-/** As the sources are, and by nothing but this configuration, so that the bytes are the same in an image, too, and in a folder without Git. */
+/** Formatted like the sources, with exactly this configuration, so that the bytes are the same in an image and in a folder without Git. */
 function formatted(text) {
   const biome = join(ROOT, 'node_modules', '.bin', process.platform === 'win32' ? 'biome.cmd' : 'biome')
   const options = { cwd: ROOT, input: text, encoding: 'utf8', maxBuffer: 2 ** 24, shell: process.platform === 'win32' }
@@ -150,5 +150,5 @@ export function buildVerifier(file) {
   writeFileSync(file, verifierText())
 }
 
-// `node scripts/build-verifier.mjs` prints it.
+// `node scripts/build-verifier.mjs` prints the verifier.
 if (process.argv[1] === fileURLToPath(import.meta.url)) process.stdout.write(verifierText())

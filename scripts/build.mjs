@@ -1,5 +1,5 @@
-// Compiles everything into dist; the compiler's notes in dist let the next build compile only what changed. `--if-stale` does nothing where
-// dist is newer than every source: `npx countersign` runs `prepare` before its first use, and must not rewrite the files of a running ledger.
+// Compiles everything into dist; the compiler's build info in dist lets the next build compile only changed files. `--if-stale` does nothing if dist is newer
+// than every source: `npx countersign` runs `prepare` before its first use, and must not rewrite the files of a running ledger.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -22,7 +22,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const DIST = join(ROOT, 'dist')
 const DESCRIPTION = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const STAMP = join(DIST, '.built')
-/** What the compiler remembers of its last run: contents, options and versions it compiled, and the errors it found. */
+/** The compiler's build info of its last run: contents, options, versions and errors. */
 const BUILD_INFO = join(DIST, '.tsbuildinfo')
 const SOURCES = [
   'schemas',
@@ -36,13 +36,13 @@ const SOURCES = [
   'tsconfig.json',
   'biome.json',
 ]
-/** `projections/server-NAME.ts` each: what the event server runs by itself. */
+/** Each is built from `projections/server-NAME.ts` and runs on the event server. */
 const SERVER_PROJECTIONS = ['run', 'run-list']
-/** Native, or loaded by few: no bundle of a program holds these. */
+/** Packages that are native, or rarely loaded: they are left out of all bundles. */
 const EXTERNAL = [...Object.keys(DESCRIPTION.dependencies), ...Object.keys(DESCRIPTION.peerDependencies)]
-/** The command line, as it ships and as the compiler wrote it. */
+/** The command line, as shipped and as compiled. */
 const COMMANDS = ['programs/countersign.js', 'src/cli/main.js']
-/** Goes into every evidence bundle. */
+/** Included in every evidence bundle. */
 const VERIFIER = join('src', 'verify', 'bundle', 'verify.mjs')
 
 if (!process.argv.includes('--if-stale') || isStale()) await build()
@@ -50,7 +50,7 @@ if (!process.argv.includes('--if-stale') || isStale()) await build()
 async function build() {
   const startedMs = Date.now()
   const expected = expectedOutputs()
-  // The compiler believes its notes, not the files: where one is gone, it starts over.
+  // The compiler trusts its build info without checking the files: if one is missing, everything is compiled again.
   const isComplete = existsSync(BUILD_INFO) && [...expected].every((file) => existsSync(join(DIST, file)))
   if (!isComplete) rmSync(DIST, { recursive: true, force: true })
   compile()
@@ -64,7 +64,7 @@ async function build() {
   // The compiler and the bundler write plain files; the command that npm links must be executable.
   for (const file of COMMANDS) chmodSync(join(DIST, file), 0o755)
   writeFileSync(STAMP, '')
-  // A source that changed while this ran is newer than the stamp.
+  // The stamp has the time of the start, so that a source that changed during the build is newer.
   utimesSync(STAMP, startedMs / 1000, startedMs / 1000)
 }
 
@@ -77,7 +77,7 @@ function compile() {
   if (status !== 0) process.exit(status ?? 1)
 }
 
-/** Every file that a build leaves below dist but its own notes, from the sources that are there now. */
+/** All files that a build leaves below dist, except its build info, derived from the current sources. */
 function expectedOutputs() {
   const { include } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8'))
   const compiled = include
@@ -89,7 +89,7 @@ function expectedOutputs() {
   return new Set([...compiled, ...projections, ...assets(), VERIFIER])
 }
 
-/** A deleted test would otherwise go on running from an earlier build. */
+/** Removes outputs without a source: a deleted test would otherwise still run. */
 function removeAllBut(expected) {
   for (const path of filesBelow(DIST)) {
     const file = relative(DIST, path)
@@ -98,9 +98,9 @@ function removeAllBut(expected) {
 }
 
 /**
- * One script for EventStoreDB's own engine: the folds in a function of their own, then the definition. Each stream of the category `run` is a
- * partition. No `outputState()`: it would write the whole state as an event of its own at each event. The engine is an interpreter that
- * knows no later syntax than this target for sure.
+ * One script for EventStoreDB's own engine: the folds in a function, then the definition. Each stream of the category `run` is a partition. `outputState()` is
+ * not used: it would write the whole state as an additional event for each event. The engine is an interpreter that may not support syntax later than this
+ * target.
  */
 function bundleProjection(name) {
   buildSync({
@@ -117,7 +117,7 @@ function bundleProjection(name) {
   })
 }
 
-/** The writer's thread as text, for programs that bundle the package: in the place of what the compiler wrote of an empty one. */
+/** Embeds the program of the writer's thread as text, for programs that bundle the package: replaces the compiled module, which is empty. */
 function embedWriter() {
   const folder = join(DIST, 'src', 'store', 'sqlite')
   const { outputFiles } = buildSync({
@@ -138,7 +138,7 @@ function embedWriter() {
   )
 }
 
-/** What the pages need beside their scripts goes into dist as it is. */
+/** Files that the pages need in addition to their scripts; they are copied unchanged. */
 function assets() {
   const files = filesBelow(join(ROOT, 'src', 'dashboard', 'assets')).map((path) => relative(ROOT, path))
   return files.filter((file) => !file.endsWith('.ts'))

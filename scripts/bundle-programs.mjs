@@ -1,5 +1,6 @@
-// Bundles what starts as a process or a thread of its own, and what programs import: a program in few files starts in half the time that it takes in
-// hundreds. The command line, the threads and the entries of the package go into dist/programs, which ships; what only the tests start goes into dist/bundled.
+// Bundles the programs that start as a process or a thread, and the entries that programs import: a program in few files starts in half the time of one in
+// hundreds. The command line, the threads and the entries of the package go into dist/programs, which ships; programs that only the tests start go into
+// dist/bundled.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve, sep } from 'node:path'
@@ -7,7 +8,10 @@ import { build } from 'esbuild'
 import { writeClientTypes } from './client-types.mjs'
 import { noticesOf } from './third-party.mjs'
 
-/** What ships, and what the compiler made of it, below dist: the command line, the entries of the package, what `serve` of a ledger in process loads, and the threads. */
+/**
+ * The shipped programs and their compiled files below dist: the command line, the entries of the package, the code that `serve` of an in-process ledger loads,
+ * and the threads.
+ */
 const PROGRAMS = {
   countersign: 'src/cli/main.js',
   agent: 'src/agent/index.js',
@@ -19,23 +23,23 @@ const PROGRAMS = {
   'index-ahead-worker': 'src/compose/index-ahead-worker.js',
   'verify-worker': 'src/compose/verify-worker.js',
 }
-/** The entries whose types ship beside them. */
+/** The entries whose types ship with them. */
 const TYPED = { agent: 'src/agent/index', client: 'src/client/index' }
 
-/** A file by its place, and a module's address. */
+/** Locations of files, and the address of the module itself. */
 const ADDRESS = /new URL\('([^']+\.js)', import\.meta\.url\)|()import\.meta\.url/g
-/** Places alone. */
+/** Locations of files only. */
 const PLACE = /new URL\('([^']+\.js)', import\.meta\.url\)|(new URL\([^()]+, )import\.meta\.url/g
 
-/** CommonJS packages require node's own modules. Bundled once more, into CommonJS, the file has no address. */
+/** CommonJS packages require Node's own modules. If the file is bundled again, into CommonJS, it has no `import.meta.url`. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = import.meta.url === undefined ? undefined : requireFrom(import.meta.url);\n"
-/** What stands in the file that makes use of it. */
+/** Text that occurs in a file if it uses `require`. */
 const REQUIRES = 'var __require ='
 
 /**
- * Every module is in one file, which all that need it share. Beside them the licenses of the packages that are in them. `external`: packages that stay outside,
- * because they are native or loaded by few.
+ * Each module is in one file, which all its users share. The licenses of the bundled packages are written next to them. `external`: packages that are not
+ * bundled, because they are native or rarely loaded.
  */
 export async function bundlePrograms({ dist, external }) {
   const outdir = join(dist, 'programs')
@@ -46,13 +50,13 @@ export async function bundlePrograms({ dist, external }) {
   await writeClientTypes({ dist, out: join(outdir, 'types'), entries: TYPED })
 }
 
-/** Whatever it loads must run in a browser, too. */
+/** Fails if the file would load anything that does not run in a browser. */
 function mustNeedNothing(outputs, file) {
   const outside = outsideOf(outputs, file)
   if (outside.length > 0) throw new Error(`${file} must run in a browser, without ${outside.join(', ')}`)
 }
 
-/** What a program imports from outside of the package, itself or through its shared parts. */
+/** The imports of a program from outside the package, direct or through its shared chunks. */
 export function outsideOf(outputs, file, seen = new Set()) {
   if (seen.has(file)) return []
   seen.add(file)
@@ -65,7 +69,9 @@ function filesIn(outputs) {
   )
 }
 
-/** Every example and every `*-child.js` of the tests, with what they share. `test/support/program.ts` knows the folder, and how a program is named in it. */
+/**
+ * Bundles every example and every `*-child.js` of the tests, with shared chunks. `test/support/program.ts` knows the folder and the naming of programs in it.
+ */
 export async function bundleTestPrograms({ dist, external }) {
   const outdir = join(dist, 'bundled')
   rmSync(outdir, { recursive: true, force: true })
@@ -82,7 +88,7 @@ function testPrograms(dist) {
   return [...examples.filter((file) => file.endsWith('.js')), ...children.filter((file) => file.endsWith('-child.js'))]
 }
 
-/** Gives what esbuild says of each file. */
+/** Returns esbuild's metadata of each output. */
 async function bundle({ dist, external, outdir, entries, ships = false }) {
   const { metafile } = await build({
     absWorkingDir: dirname(dist),
@@ -96,9 +102,9 @@ async function bundle({ dist, external, outdir, entries, ships = false }) {
     external,
     logLevel: 'warning',
     metafile: true,
-    // The compiler's paths lead from the package's own name to its sources.
+    // The path mapping in the compiler's options leads from the package's own name to its sources.
     tsconfigRaw: '{}',
-    // The package says of its own files that nothing is lost without them where no name of theirs is needed.
+    // The package declares its own files as free of side effects, so bare imports of them are dropped without a warning.
     logOverride: { 'ignored-bare-import': 'silent' },
     plugins: [ownModules({ dist, external, outdir, entries, ships })],
   })
@@ -114,14 +120,14 @@ function withRequire(file) {
 }
 
 /**
- * A module in a bundle still finds the files that lie beside, or from, its own place; what it does not use of zod, such as 50 languages, stays outside.
- * `ships`: what a module takes for its own address is that of the file that it is in, wherever that is bundled once more.
+ * Keeps the references of bundled modules to files relative to their original place, and lets unused parts of zod, such as 50 languages, be dropped. `ships`:
+ * a module's own address becomes that of the file that contains it, even if that file is bundled again.
  */
 function ownModules({ dist, external, outdir, entries, ships }) {
   const names = new Map(Object.entries(entries).map(([name, path]) => [path, `./${name}.js`]))
   const addressOf = (file, isTarget) => {
     const below = relative(dist, file).replaceAll(sep, '/')
-    // An example that names itself starts itself; of what ships, a name of an entry means its bundle.
+    // An example that names itself starts itself; in shipped programs, the name of an entry means its bundle.
     const own = (ships && isTarget) || below.startsWith('examples/') ? names.get(below) : undefined
     const address = own ?? relative(outdir, file).replaceAll(sep, '/')
     return `new URL('${address.startsWith('.') ? address : `./${address}`}', import.meta.url)`
@@ -137,7 +143,7 @@ function ownModules({ dist, external, outdir, entries, ships }) {
   return {
     name: 'own modules',
     setup({ onLoad, onResolve }) {
-      // What a package in the bundle requires goes with it, also where it is optional for modules of ours, which load it themselves.
+      // Packages required by a bundled package are bundled with it, even if they are external for the project's own modules.
       onResolve({ filter: /^[^./]/ }, ({ path, importer }) =>
         external.includes(path) && importer.includes('node_modules')
           ? { path: createRequire(importer).resolve(path) }

@@ -1,9 +1,9 @@
-// Writes docs/cli.md from the commands themselves, as they were built. `test/cli/reference.test.ts` makes it again and compares. Run after a build.
+// Writes docs/cli.md from the built commands. `test/cli/reference.test.ts` generates it again and compares. Run after a build.
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** The page, from a program of `src/cli/program.ts`. */
+/** The page for a program of `src/cli/program.ts`. */
 export function cliReference(program) {
   const sections = program.commands.flatMap((command) =>
     command.name() === 'audit' ? [auditSection(command)] : [section(command), ...command.commands.map(section)],
@@ -36,7 +36,7 @@ function section(command) {
   return `## ${pathOf(command)}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`
 }
 
-/** As a terminal of 80 columns shows it. */
+/** The help as shown by a terminal of 80 columns. */
 export function helpOf(command) {
   const parts = []
   command.configureOutput({ writeOut: (part) => parts.push(part), getOutHelpWidth: () => 80 })
@@ -44,7 +44,7 @@ export function helpOf(command) {
   return parts.join('').trimEnd()
 }
 
-/** Nineteen commands that differ in their filters alone. */
+/** One table for nineteen commands that differ only in their filters. */
 function auditSection(command) {
   const rows = command.commands.map((query) => {
     const flags = query.options.filter(({ helpGroupHeading }) => helpGroupHeading?.startsWith('Filters'))

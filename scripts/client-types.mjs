@@ -1,6 +1,6 @@
-// The declarations of the client package: what its entries reach, declaration by declaration as the compiler has written them, but with the
-// types that zod infers written out, so that no schema library has to be installed to read them. One file for each entry, and one for the
-// schemas that both name: in the compiler's 75 files they would be a twentieth of the package larger.
+// Writes the type declarations of the client package: the declarations that its entries reach, as written by the compiler, but with the types that zod infers
+// written out, so that no schema library has to be installed. One file per entry, and one for the schemas that both use: the compiler's 75 files would make
+// the package a twentieth larger.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,10 +10,10 @@ const WHOLE = /^export \* from '([^']+)'/
 const DECLARED =
   /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|function|const|let)\s+([A-Za-z_$][\w$]*)/m
 const WORD = /[A-Za-z_$][\w$]*/g
-/** The file of what the entries share. */
+/** The file with the declarations that the entries share. */
 const SCHEMAS = 'schemas'
 
-/** `entries`: the module of each, a path below `dist` without its ending, by the name of the file that is written. */
+/** `entries`: for the name of each file to write, its module as a path below `dist` without extension. */
 export async function writeClientTypes({ dist, out, entries }) {
   const modules = new Map()
   const moduleAt = (path) => {
@@ -42,7 +42,7 @@ export async function writeClientTypes({ dist, out, entries }) {
   }
 }
 
-/** What an entry exports: its names, and where each is declared under which name. */
+/** The exports of an entry: their names, and where each is declared under which name. */
 function exportsOf(moduleAt, entry) {
   if (entry === undefined) return []
   const { passedOn } = moduleAt(entry)
@@ -55,7 +55,7 @@ function declarerOf(moduleAt, path, local) {
   return source?.path === undefined ? { path, name: local } : declarerOf(moduleAt, source.path, source.name)
 }
 
-/** The first lines of a file: what it takes from the others, and what it exports. */
+/** The first lines of a file: its imports from the other files, and its exports. */
 function importsOf({ moduleAt, fileOf, paths, file, exported }) {
   const taken = paths.flatMap((path) =>
     [...moduleAt(path).imported.keys()]
@@ -78,7 +78,7 @@ function sorted(names) {
   return [...new Set(names)].sort().join(', ')
 }
 
-/** The declarations of a module that anybody needs. The file of an entry exports them by a list, that of the schemas each where it stands. */
+/** The needed declarations of a module. The file of an entry exports them in a list, the file of schemas at each declaration. */
 async function declarationsOf(dist, path, { ofZod, needed, declared }, inPlace) {
   if (ofZod) return plainTypes(dist, path, needed)
   return [...declared]
@@ -88,7 +88,7 @@ async function declarationsOf(dist, path, { ofZod, needed, declared }, inPlace) 
     .map((text) => (inPlace ? text : text.replace(/^export (?=declare|interface|type|abstract)/m, '')))
 }
 
-/** Two modules may each declare a name, one file may not: but for the overloads of a function. */
+/** Fails if two modules of a file declare the same name, except for overloads of a function. */
 function mustDiffer(file, texts) {
   const names = texts
     .map(withoutComments)
@@ -98,7 +98,7 @@ function mustDiffer(file, texts) {
   if (twice !== undefined) throw new Error(`${file}: two modules declare ${twice}; rename one of them`)
 }
 
-/** Marks a declaration, and whatever its text names. More than it needs may be marked, never less. */
+/** Marks a declaration, and all declarations that its text names. It may mark too many, but never too few. */
 function need(moduleAt, path, name) {
   const module = moduleAt(path)
   if (module.needed.has(name)) return
@@ -113,14 +113,14 @@ function need(moduleAt, path, name) {
   }
 }
 
-/** Names and the texts that declare them: several where a function is overloaded, or a name is a value and a type. */
+/** Names and the texts that declare them: several if a function is overloaded, or if a name is both a value and a type. */
 function parseModule(path, text) {
   const module = {
     ofZod: /from 'zod'/.test(withoutComments(text)),
     declared: new Map(),
     imported: new Map(),
     passedOn: new Map(),
-    /** Modules all of whose names an entry passes on. */
+    /** Modules that an entry re-exports completely. */
     passedOnWhole: [],
     needed: new Set(),
   }
@@ -148,7 +148,7 @@ function readNames(module, path, [, kind, type = '', names, target]) {
       .replace(/^type /, '')
       .split(' as ')
     const list = kind === 'import' ? module.imported : module.passedOn
-    // `export type { A }` of what is imported further up.
+    // `export type { A }` of a name that is imported above.
     list.set(local, target === undefined ? { ...module.imported.get(name), type } : { name, path: file, target, type })
   }
 }
@@ -157,7 +157,7 @@ function besideOf(path, target) {
   return normalize(join(dirname(path), target.replace(/\.ts$/, ''))).replaceAll('\\', '/')
 }
 
-/** Top-level statements, each with the comment before it: the compiler indents whatever lies within one. */
+/** Top-level statements, each with its preceding comment: the compiler indents everything inside a statement. */
 function chunksOf(text) {
   const chunks = []
   let inComment = false
@@ -175,13 +175,13 @@ function chunksOf(text) {
   return chunks
 }
 
-/** Examples import `countersign`, and what a file is about is for who changes it: together they would be a tenth of the package. */
+/** Removes examples, which import `countersign`, and the comments about modules, which are for maintainers: together they would be a tenth of the package. */
 function forReaders(text) {
   return (
     text
       .replace(/^\/\*\*\s+(?:\* )?@module[\s\S]*?\*\/\n/, '')
       .replace(/^ *\* @example\n(?: *\* .*\n| *\*\n)*?(?= *\*\/)/gm, '')
-      // A comment without paragraphs or lists says the same in one line.
+      // A comment without paragraphs or lists is joined into one line.
       .replace(
         /\/\*\*\n((?: *\* [^-\n].*\n)+) *\*\//g,
         (_, lines) =>
@@ -197,7 +197,7 @@ function withoutComments(text) {
   return text.replace(/\/\*[\s\S]*?\*\//g, '')
 }
 
-/** A module of schemas, as types alone. */
+/** The needed types of a module of schemas, written out. */
 async function plainTypes(dist, path, names) {
   const module = await import(pathToFileURL(join(dist, `${path}.js`)).href)
   const { JsonValue, JsonRecord } = await import(pathToFileURL(join(dist, 'schemas', 'values.js')).href)
@@ -220,7 +220,7 @@ function declarationOf(module, name, known, path) {
   return `export type ${name} = ${typeText(module[name], known)}`
 }
 
-/** The TypeScript of what a schema's output is. Throws for a kind that no schema of ours has had. */
+/** The TypeScript type of a schema's output. Throws for a kind that no schema uses so far. */
 function typeText(schema, known) {
   if (known.has(schema)) return known.get(schema)
   const { def } = schema

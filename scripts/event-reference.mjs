@@ -1,11 +1,11 @@
-// Writes docs/events.md and docs/events.schema.json from the catalogue of events, as it was built. `test/event-reference.test.ts` makes both again
-// and compares. Run after a build.
+// Writes docs/events.md and docs/events.schema.json from the built catalogue of events. `test/event-reference.test.ts` generates both again and compares. Run
+// after a build.
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { z } from 'zod'
 
-/** Files below the repository, by their names. */
+/** Texts of the files, by their paths below the repository. */
 export function eventReference({ EVENTS, LEDGER_EVENTS }) {
   const schema = z.object(Object.fromEntries(Object.entries(EVENTS).map(([type, { schema }]) => [type, schema])))
   const { properties } = z.toJSONSchema(schema, { unrepresentable: 'any', io: 'output' })

@@ -1,4 +1,4 @@
-// The README as it goes into a package: npm's page knows no file of the repository, so that links and images must name the commit they are of.
+// Adapts the README for a package: npm's page has no access to files of the repository, so links and images must include the address of the commit.
 import { readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const LINK = /(!?)\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g
 
-/** `folder`: where the page lies in the repository; `home`: where that is on the web. Without one, what would lead nowhere is text. */
+/** `folder`: folder of the page in the repository; `home`: address of the repository on the web. Without `home`, links become plain text. */
 export function linkedFor(text, { commit, folder, home }) {
   return text.replace(LINK, (whole, image, label, target) => {
     if (/^([a-z]+:|#)/.test(target)) return whole
@@ -18,7 +18,7 @@ export function linkedFor(text, { commit, folder, home }) {
   })
 }
 
-/** `https://host/owner/name`; undefined where there is none. */
+/** `https://host/owner/name`; undefined if package.json names no repository. */
 export function repositoryHome() {
   const { repository: named } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const url = typeof named === 'string' ? named : named?.url

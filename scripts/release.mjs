@@ -1,6 +1,6 @@
-// Packs both packages and says what they are made of: writes the tarballs, SHA256SUMS and provenance.json (an in-toto statement with a SLSA
-// provenance predicate) to dist/release, or to the folder that is named. The same commit gives the same bytes: the script packs twice and compares.
-// Signs nothing: whoever publishes signs provenance.json, or publishes from where npm does. Run after a build, on a clean tree.
+// Packs both packages and describes their content: writes the tarballs, SHA256SUMS and provenance.json (an in-toto statement with a SLSA provenance
+// predicate) to dist/release, or to the folder given as an argument. The same commit yields the same bytes: the script packs twice and compares. It signs
+// nothing: the publisher signs provenance.json, or publishes from a system where npm signs. Run after a build, on a clean tree.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ const { positionals, values } = parseArgs({
 })
 release(resolve(positionals[0] ?? join(ROOT, 'dist', 'release')))
 
-/** `--repository URL`: where the links of npm's page lead, unless package.json says so. `--dirty`: a rehearsal, on a tree that differs from its commit. */
+/** `--repository URL`: target of the links on npm's page, unless package.json names it. `--dirty`: a rehearsal on a tree that differs from its commit. */
 function release(out) {
   const commit = git('rev-parse', 'HEAD')
   if (git('status', '--porcelain', '--untracked-files=no') !== '' && !values.dirty)
@@ -37,7 +37,7 @@ function release(out) {
   console.log(`${out}/provenance.json`)
 }
 
-/** Tarballs of both packages by their file names, packed from a folder of their own. */
+/** Tarballs of both packages by file name, packed in a temporary folder. */
 function packed(commit) {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-release-'))
   try {
@@ -99,7 +99,7 @@ function statementOf(tarballs, commit) {
   }
 }
 
-/** Path and SHA-256 of each file of a tarball, in the order of their paths. */
+/** Path and SHA-256 of each file of a tarball, sorted by path. */
 function filesIn(tarball) {
   const tar = gunzipSync(tarball)
   const files = []
@@ -115,7 +115,7 @@ function filesIn(tarball) {
   return files.sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** Over the lines that `sha256sum` prints of the unpacked files, so that it can be made without this script. */
+/** Digest over the lines that `sha256sum` prints for the unpacked files, so that it can be computed without this script. */
 function treeDigest(files) {
   return sha256(files.map(([path, digest]) => `${digest}  ${path}\n`).join(''))
 }

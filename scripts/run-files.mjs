@@ -1,5 +1,5 @@
-// Runs compiled test files in as many processes as the machine has cores. Files share processes, so that what they import is loaded once;
-// those that measure their process have one each, and so have the long ones.
+// Runs compiled test files in as many processes as the machine has cores. Files share processes, so that shared imports are loaded once; files that measure
+// their process, and long ones, each run in a separate process.
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -13,29 +13,32 @@ if (Number.parseInt(process.versions.node, 10) < Number.parseInt(engines.node.sl
   process.exit(2)
 }
 
-/** Of many processes, and of killed ones: suites that mean something on each store, and run there (`test-stores.mjs`). */
+/** Suites with many processes, and with killed ones, which are meaningful on every store and run there (`test-stores.mjs`). */
 export const CONTENTION = 'system/contention.'
 export const KILL = 'system/kill.'
 export const TWO_WRITERS = 'ledger/two-writers.'
-/** The contract of stores on servers, each with the server that it starts. */
+/** Contract suites of stores on servers; each starts its server. */
 export const SERVERS = ['postgres', 'eventstoredb']
 
-/** Suites of crashes and faults that the long suite runs once more with, and once without, threads beside the one that writes the store. */
+/** Suites of crashes and faults that the long suite runs additionally with and without threads next to the one that writes the store. */
 export const OF_SERVERS = ['system/disk-fault.', 'system/full-disk.', 'system/kill.test.', 'system/shutdown.']
 export const THREAD_MODES = { on: [...OF_SERVERS, 'system/file-faults.'], off: OF_SERVERS }
 
 const FILE_TIMEOUT_MS = { quick: 120_000, long: 20 * 60_000, soak: 4 * 3_600_000 }
-/** Longest that a test waits for a condition (`test/support/within.ts`): below what its file is allowed, so that it says itself what did not come. */
+/**
+ * Longest time that a test waits for a condition (`test/support/within.ts`): less than the timeout of its file, so that the test itself reports what did not
+ * occur.
+ */
 const patienceMs = (timeoutMs) => Math.min(timeoutMs / 2, 4 * 60_000)
 const ROOT = fileURLToPath(new URL('../dist/test/', import.meta.url))
 const SLOWEST = 10
-/** With COUNTERSIGN_TEST_RETRY=1 so many failed files run once more, each alone; more than these are no chance. Both outcomes are printed. */
+/** With COUNTERSIGN_TEST_RETRY=1, up to this many failed files run again, each alone; more failures are not a coincidence. Both outcomes are printed. */
 const RETRIED_MAX = 3
 
-/** Room for young objects, as `npm start` gives it: what a test leaves behind is garbage before it is copied, a twentieth of the time. */
+/** A larger young generation, as in `npm start`: most objects of a test are garbage before they would be copied, which saves a twentieth of the time. */
 const SHARED_ARGS = ['--max-semi-space-size=32']
 
-/** Beginnings of paths below `dist/test/`: what measures its process, the growth of its heap or what runs in it, has one of its own. */
+/** Prefixes of paths below `dist/test/`: files that measure their process, its heap growth or its activity run in a separate process. */
 const ALONE = [
   'http/request-path.',
   'store/memory.',
@@ -43,30 +46,30 @@ const ALONE = [
   'store/postgres.test.',
   'store/eventstoredb.test.',
 ]
-/** Wait for processes and disks more than they work: they begin first, in this order, and one lane more than there are cores works beside them. */
+/** Files that mostly wait for processes and disks: they start first, in this order, and one lane more than there are cores is used. */
 const FIRST = ['store/sqlite-disk-faults.', 'system/', 'examples.', 'agent/kill.', 'cli/']
 
-/** Seeds of fast-check are numbers of 32 bits. */
+/** Seeds of fast-check are 32-bit numbers. */
 const SEEDS = 2 ** 31
 
-/** `quick`, `long` or `soak`: how often tests repeat what they do (`test/support/rounds.ts`). */
+/** `quick`, `long` or `soak`: selects how often tests repeat their rounds (`test/support/rounds.ts`). */
 export function levelOf(args) {
   return args.includes('--soak') ? 'soak' : args.includes('--long') ? 'long' : 'quick'
 }
 
-/** The words that narrow to paths; `flags` are what else the script takes. */
+/** The arguments that filter paths; `flags`: other flags of the script. */
 export function wordsOf(args, flags = []) {
   return args.filter((each) => !['--long', '--soak', ...flags].includes(each))
 }
 
-/** A failure of the short suite is one that everybody sees again; the long one draws other cases each time, and says which. */
+/** The short suite uses a fixed seed, so that a failure is reproducible; the long suite draws a new seed each time, and prints it. */
 export function drawSeed(level) {
   if (level === 'quick') return
   process.env.COUNTERSIGN_TEST_SEED ??= String(1 + Math.floor(Math.random() * (SEEDS - 1)))
   console.log(`seed: COUNTERSIGN_TEST_SEED=${process.env.COUNTERSIGN_TEST_SEED} draws the same cases again`)
 }
 
-/** Compiled test files below `dist/test/`, sorted: all but `*.long.test.js`, or these and what draws other cases, or more of them, in the long suite. */
+/** Compiled test files below `dist/test/`, sorted: all but `*.long.test.js`; in the long suite those, and files with random or repeated cases. */
 export function testFiles({ level }) {
   const long = level !== 'quick'
   const isWanted = (file) => isLong(file) === long || (long && isRepeated(file))
@@ -79,17 +82,17 @@ function isLong(file) {
   return file.endsWith('.long.test.js')
 }
 
-/** It repeats its rounds more often (`test/support/rounds.ts`), or what it draws comes from a seed (`test/support/random.ts`, fast-check). */
+/** Whether the file repeats rounds (`test/support/rounds.ts`), or draws cases from a seed (`test/support/random.ts`, fast-check). */
 function isRepeated(file) {
   return /support\/r(?:ounds|andom)\.js'|from 'fast-check'/.test(testSource(file))
 }
 
-/** What the compiler made of a test file. */
+/** The compiled text of a test file. */
 export function testSource(file) {
   return readFileSync(ROOT + file, 'utf8')
 }
 
-/** Prints a line a file, and all that a failed one said; gives `{passed, failed, skipped, files}`. */
+/** Prints a line per file, and the output of failed ones; returns `{passed, failed, skipped, files}` and the failures. */
 export async function runFiles(files, { level, env = {}, timeoutMs = FILE_TIMEOUT_MS[level] }) {
   const sum = { passed: 0, failed: 0, skipped: 0, files: [], failures: [] }
   const patience = { COUNTERSIGN_TEST_PATIENCE_MS: String(patienceMs(timeoutMs)) }
@@ -107,7 +110,7 @@ export async function runFiles(files, { level, env = {}, timeoutMs = FILE_TIMEOU
         await runOne(file, shared, { sum, isLast: false })
       }
     }
-    // What files that shared a process left open shows only now.
+    // Resources that files of a shared process left open only show now.
     if (shared !== undefined) reportEnd(await shared.end(), sum)
   }
   await Promise.all(Array.from({ length: availableParallelism() + (level === 'quick' ? 1 : 0) }, lane))
@@ -115,13 +118,13 @@ export async function runFiles(files, { level, env = {}, timeoutMs = FILE_TIMEOU
   return sum
 }
 
-/** Those of `FIRST` first, beginning by beginning. */
+/** Files of `FIRST` first, prefix by prefix. */
 function inOrder(files) {
   const first = FIRST.flatMap((beginning) => files.filter((file) => file.startsWith(beginning)))
   return [...first, ...files.filter((file) => !first.includes(file))]
 }
 
-/** A file that fails beside others and passes alone is no defect of this commit, but a test to look into: it is named. */
+/** A file that fails together with others but passes alone is reported as flaky: it is not a defect of this commit, but should be examined. */
 async function retryFailures(sum, options) {
   const failures = sum.failures.splice(0)
   if (failures.length > RETRIED_MAX) return
@@ -145,7 +148,7 @@ export function sumLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`
 }
 
-/** The files that used most processor time, slowest first, with their children. */
+/** The files that used most CPU time, including that of their children, slowest first. */
 export function slowestLine({ files }) {
   const slowest = files.toSorted((a, b) => b.cpuSeconds - a.cpuSeconds).slice(0, SLOWEST)
   const total = files.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
@@ -153,11 +156,11 @@ export function slowestLine({ files }) {
   return `${total.toFixed(0)} s of processor time, most of it: ${shown.join(', ')}`
 }
 
-/** A file that runs no test at all is a failure: uvu passes silently where `.run()` was forgotten. */
+/** A file that runs no test is a failure: uvu passes silently if `.run()` was forgotten. */
 function report(file, { code, output, ms, cpuSeconds }, sum) {
   const total = count(output, 'Total')
   const passed = count(output, 'Passed')
-  // A file that says why it has nothing to do here is no failure; one that runs no test without a word is.
+  // A file that prints why it is skipped is no failure; one that silently runs no test is.
   const skipped = count(output, 'Skipped') + (total === 0 && /^skipped:/m.test(output) ? 1 : 0)
   const failed = Math.max(total - passed, code === 0 && total + skipped > 0 ? 0 : 1)
   sum.passed += passed

@@ -1,6 +1,6 @@
-// The truth oracle for long: so many cases of damage (default 10,000, to the end of a round), every exit asked after each, held against what was acknowledged. Run after a build.
-// `--cases N`, `--seed N`, `--class WORD` (only classes whose name contains it). Each claim that is not so is printed, the counts at the end; exit code 1
-// where there is one that test/system/truth-oracle-not-yet.ts does not name.
+// A long run of the truth oracle: many cases of damage (default 10,000, rounded up to a whole round); after each, every exit is queried and compared with
+// what was acknowledged. Run after a build. `--cases N`, `--seed N`, `--class WORD` (only classes whose name contains it). Each false claim is printed, and
+// the counts at the end; the exit code is 1 if there is one that test/system/truth-oracle-not-yet.ts does not name.
 import { parseArgs } from 'node:util'
 
 const DIST = new URL('../dist/test/system/', import.meta.url)

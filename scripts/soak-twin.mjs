@@ -1,5 +1,6 @@
-// Programs over the public SDK for long: each run whole, killed at every command and resumed, and replayed from the ledger and from a file, in process and every tenth over HTTP.
-// All of its lives must see the same. Run after a build. `--programs N` (default 500), `--seed N`, `--minutes N` (then no more are begun). The first that differs is printed, made small; exit code 1.
+// A long run of programs over the public SDK: each is run to its end, killed at every command and resumed, and replayed from the ledger and from a file, in
+// process and every tenth over HTTP. All executions must observe the same. Run after a build. `--programs N` (default 500), `--seed N`, `--minutes N` (no
+// program is started after that). The first program with a difference is shrunk and printed; exit code 1.
 import { parseArgs } from 'node:util'
 
 const TEST = new URL('../dist/test/', import.meta.url)

@@ -7,12 +7,12 @@ const END_MARK = '\x1eended '
 const END_LINE = new RegExp(`\n${END_MARK}(.*)\n`)
 
 export class TestProcess {
-  /** It has ended: no further file can run in it. */
+  /** Whether the process has ended, so that no further file can run in it. */
   isOver = false
   #timeoutMs
   #child
   #closed
-  /** Files it was given, and whether the last of them ended it. */
+  /** Files that were run, and whether the last of them ended the process. */
   #ran = []
   #wasEnded = false
   #output = ''
@@ -35,7 +35,7 @@ export class TestProcess {
     })
   }
 
-  /** Gives `{code, output, cpuSeconds}`: how the file ended, or how it ended the process. */
+  /** Returns `{code, output, cpuSeconds}`: the result of the file, or of the process if the file ended it. */
   async run(path) {
     const marked = new Promise((resolve) => (this.#atMark = resolve))
     this.#ran.push(path)
@@ -45,10 +45,10 @@ export class TestProcess {
     return result
   }
 
-  /** Lets the process end, which it does by itself, with code 0, where its files left nothing open. Gives `{code, output, ran}`. */
+  /** Asks the process to end, which it does with code 0 if its files left nothing open. Returns `{code, output, ran}`. */
   async end() {
     if (this.#wasEnded) return { code: 0, output: '', ran: this.#ran }
-    // The child disconnects: where the parent does, node may emit no `close`.
+    // The child disconnects: if the parent did, node might not emit `close`.
     if (this.#child.connected) this.#child.send(null)
     return { ...(await this.#inTime(this.#closed)), ran: this.#ran }
   }

@@ -1,11 +1,10 @@
-// Runs the same suites on every backend of the event store, one after the other, and ends with the sum of all: contract, ledger, HTTP, client,
-// crash (kill -9 of a ledger process) and many processes at once. PostgreSQL is a server that each test process starts, or that of
-// POSTGRES_URL. EventStoreDB is the protocol node in the tests' own process, or with EVENTSTORE_URL set a real server. `--long` runs the long ones; a word narrows to paths or backends that contain it.
-// With `--shared` most suites share a store on each server, which is filled and goes on being written to by others
-// (test/support/shared-test-store.ts).
+// Runs the same suites on every backend of the event store, one after the other, and prints the total: contract, ledger, HTTP, client, crash (kill -9 of a
+// ledger process) and many concurrent processes. PostgreSQL is a server that each test process starts, or that of POSTGRES_URL. EventStoreDB is the protocol
+// node in the tests' own process, or with EVENTSTORE_URL a real server. `--long` runs the long suites; a word selects paths or backends that contain it. With
+// `--shared` most suites share a store on each server, which is filled and which other tests keep writing to (test/support/shared-test-store.ts).
 //
-// Left out is what makes sense for one backend alone: a file's faults (a full disk, failing syncs, the owner's lock, crash images, tampering
-// with rows), a server's (lost answers, cut connections, retention), and what has no store at all.
+// Suites that are meaningful for only one backend are left out: faults of a file (a full disk, failing syncs, the owner's lock, crash images, altered rows),
+// faults of a server (lost answers, cut connections, retention), and suites without a store.
 import {
   CONTENTION,
   drawSeed,
@@ -20,7 +19,7 @@ import {
   wordsOf,
 } from './run-files.mjs'
 
-/** Beginnings of paths below `dist/test/`. */
+/** Prefixes of paths below `dist/test/`. */
 const LEDGER = 'ledger/'
 const WEBHOOKS = 'webhooks/'
 const OF_LEDGERS = [LEDGER, 'http/', 'client/']
@@ -28,12 +27,12 @@ const ON_EVERY_STORE = [...OF_LEDGERS, WEBHOOKS, CONTENTION]
 const AFTER_KILL = [KILL]
 
 const level = levelOf(process.argv)
-/** The servers' stores are filled and shared by tests, instead of one a test. */
+/** Whether tests share a filled store per server, instead of having one each. */
 const isShared = process.argv.includes('--shared')
 const words = wordsOf(process.argv.slice(2), ['--shared'])
 const all = testFiles({ level })
 
-/** Suites of ledgers that have no part in a store which tests share, each with the reason. */
+/** Suites of ledgers that cannot use a shared store, each with the reason. */
 const UNSHARED = Object.fromEntries(
   all
     .filter((file) => OF_LEDGERS.some((beginning) => file.startsWith(beginning)))
@@ -41,7 +40,7 @@ const UNSHARED = Object.fromEntries(
     .filter(([, why]) => why !== undefined),
 )
 
-/** A tenant that is the test's own is named by `ownTenant`, `freshTenant`, `ownCaller` or the caller `alice`. */
+/** A test that names its own tenant uses `ownTenant`, `freshTenant`, `ownCaller` or the caller `alice`. */
 function whyUnshared(source) {
   if (/\b(?:createLedgerKeys|rotate(?!TokenKeys)\w*)\(/.test(source) && !source.includes('rotates: true')) {
     return 'it has keys of its own, or rotates them'
@@ -50,11 +49,11 @@ function whyUnshared(source) {
   return undefined
 }
 
-/** It is shared by all tests as it is. */
+/** A real server is always shared by all tests. */
 const REAL = process.env.EVENTSTORE_URL ? 'eventstoredb' : undefined
 
 const STORES = [
-  // Nothing of it outlives its process: there is nothing to kill for.
+  // Nothing in memory survives its process, so the crash suites are left out.
   { name: 'memory', suites: ['store/memory.', ...ON_EVERY_STORE] },
   {
     name: 'sqlite',
@@ -66,7 +65,7 @@ const STORES = [
   ...(isShared ? SERVERS.filter((name) => name !== REAL).map(shared) : []),
 ]
 
-/** Each test with a store of its own. */
+/** Each test has a separate store. */
 function server(name) {
   const ofLedgers = isShared && name !== REAL ? Object.keys(UNSHARED) : OF_LEDGERS
   return { name, suites: [`store/${name}.`, ...ofLedgers, WEBHOOKS, CONTENTION, ...AFTER_KILL] }
@@ -78,7 +77,7 @@ function shared(name) {
   return { name, shown, suites, leftOut: UNSHARED, env: { COUNTERSIGN_TEST_SHARED: '1' } }
 }
 
-/** It keeps everything and has one identity: the ledger's own suites, which found a ledger with new keys for each test, want an empty store. */
+/** A real server keeps everything and has one identity: the ledger's own suites, which found a ledger with new keys in each test, need an empty store. */
 function realServer() {
   const leftOut = {
     [LEDGER]: 'it founds ledgers with keys of their own',
@@ -87,7 +86,7 @@ function realServer() {
   return { ...server('eventstoredb'), shown: 'eventstoredb, the server of EVENTSTORE_URL', leftOut }
 }
 
-/** A server is asked over the network what memory answers at once, and on a filled store each new ledger follows it from its start. */
+/** A server answers over the network, which takes longer than memory, and on a filled store each new ledger reads from its start. */
 const timeoutMs = { quick: isShared ? 10 : 5, long: 30, soak: 240 }[level] * 60_000
 const total = { passed: 0, failed: 0, skipped: 0, files: [] }
 let found = 0

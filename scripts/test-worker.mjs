@@ -1,16 +1,16 @@
-// Runs compiled test files one after the other in this process, as its parent names them: what they share is loaded once. After each, one
-// line that begins with the mark of the first argument says how it ended. Told to leave, this process must end by itself.
+// Runs compiled test files one after the other in this process, as named by its parent, so that shared imports are loaded once. After each file, a line with
+// the mark (the first argument) contains its result. When asked to leave, this process must end on its own.
 import { readFileSync } from 'node:fs'
 
 const LEAK_AFTER_MS = 20_000
 const TICKS_PER_SECOND = 100
 const mark = process.argv[2]
 
-// A failure is one that everybody sees again. `COUNTERSIGN_TEST_SEED` draws other cases.
+// The seed is fixed, so that a failure is reproducible. `COUNTERSIGN_TEST_SEED` draws other cases.
 const { default: fc } = await import('fast-check')
 fc.configureGlobal({ seed: Number(process.env.COUNTERSIGN_TEST_SEED ?? 1) })
 
-// uvu then collects suites and leaves it to `exec` to run them.
+// With this flag, uvu only collects suites, and `exec` runs them.
 globalThis.UVU_DEFER = 1
 const { exec } = await import('uvu')
 
@@ -40,7 +40,7 @@ function leave() {
   }, LEAK_AFTER_MS).unref()
 }
 
-/** User and system time of this process and of its children that have ended; of this process alone where the system does not say more. */
+/** User and system time of this process and of its ended children; of this process alone if the system does not provide more. */
 function cpuSeconds() {
   try {
     const [, fields] = /\) (.*)/.exec(readFileSync('/proc/self/stat', 'utf8'))

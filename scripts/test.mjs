@@ -1,5 +1,6 @@
-// Runs the compiled tests and ends with what took longest and "N passed, N failed, N skipped". `--long` runs `*.long.test.js`, and
-// once more what draws other cases there; `--soak` the same with numbers that take hours; words narrow to paths that contain them. Without words, what `test:stores` and the long suite run several times anyway is left to them.
+// Runs the compiled tests, and prints the slowest files and "N passed, N failed, N skipped" at the end. `--long` runs `*.long.test.js`, and repeats the files
+// that draw other cases there; `--soak` does the same with counts that take hours; words select paths that contain them. Without words, suites that
+// `test:stores` and the long suite run several times are left out.
 import {
   CONTENTION,
   drawSeed,

@@ -1,4 +1,4 @@
-// The licenses of packages whose code a bundle holds, as one text.
+// The licenses of packages whose code is in a bundle, as one text.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const LICENSE = /^(licen[cs]e|copying|notice)([.-].*)?$/i
 
-/** `files`: what went into the bundles, by paths from the root of the tree. Fails on a package that does not say under what it may be passed on. */
+/** `files`: paths of the bundled files from the repository root. Fails for a package without a license. */
 export function noticesOf(files) {
   const folders = new Set(files.flatMap((file) => packageFolder(file) ?? []))
   const notices = [...folders].map(noticeOf)
@@ -28,7 +28,7 @@ function noticeOf(folder) {
   return `${'='.repeat(80)}\n${head.join(', ')}\n\n${texts.join('\n\n')}\n`
 }
 
-/** Its files that say so, else what its page says. */
+/** The package's license files, or otherwise the license section of its README. */
 function textsOf(path) {
   const read = (file) => readFileSync(join(path, file), 'utf8').replaceAll('\r\n', '\n')
   const files = readdirSync(path).sort()

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Currency, Money } from '../names.ts'
 import type { Answer } from './answer.ts'
 
-/** What was spent and reserved, with the limits of the whole run. */
+/** Amounts spent and reserved, with the limits of the whole run. */
 export const BUDGET_TOTALS = {
   tokens: z.int().min(0),
   cost: z.string(),

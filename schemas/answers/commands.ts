@@ -1,4 +1,4 @@
-/** @module What is answered to each command. */
+/** @module The answer to each kind of command. */
 import type { Command } from '../commands.ts'
 import type { JsonObject } from '../json.ts'
 import type { StartAnswer } from './runs.ts'

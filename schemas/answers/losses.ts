@@ -1,4 +1,4 @@
-/** @module What is answered of a tenant's losses, and of the acknowledgement of one (HTTP-37). */
+/** @module Answers about a tenant's losses, and about the acknowledgement of one (HTTP-37). */
 import { z } from 'zod'
 import { LossReason } from '../events/loss-acknowledged.ts'
 import { LOSS_SCOPES } from '../loss.ts'

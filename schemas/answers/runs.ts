@@ -1,4 +1,4 @@
-/** @module Answers about a run: its state, the context that it has established, and what its start comes to. */
+/** @module Answers about a run: its state, its established context, and the result of its start. */
 import { z } from 'zod'
 import { CALL_STATUSES } from '../call-status.ts'
 import { BranchOrigin, ParentCall } from '../events/run-started.ts'
@@ -16,7 +16,7 @@ const Step = z.int().min(0)
 const Time = z.iso.datetime()
 const CallStatus = z.enum(CALL_STATUSES)
 
-/** Where a branch or a child came from. */
+/** Origin of a branch or a child run. */
 const ORIGIN = { branchOf: BranchOrigin.optional(), childOf: ParentCall.optional() } as const
 
 const OpenCall = z.strictObject({
@@ -27,7 +27,7 @@ const OpenCall = z.strictObject({
   overdue: z.literal(true).optional(),
 })
 
-/** `name` is that of the signal, `tool` that of the call to be approved. */
+/** `name` is that of the signal; `tool` is that of the call to be approved. */
 const OpenWait = z.strictObject({
   for: z.enum(['approval', 'signal', 'time']),
   approvalId: Uuid.optional(),
@@ -38,7 +38,7 @@ const OpenWait = z.strictObject({
   until: z.string().optional(),
 })
 
-/** A place that an agent declared to move, by the handoff of a step. */
+/** A place that an agent declared as moving, in the handoff of a step. */
 const DeclaredMove = z.strictObject({
   path: z.string(),
   as: z.enum(MOVE_KINDS),
@@ -48,13 +48,13 @@ const DeclaredMove = z.strictObject({
   step: Step,
 })
 
-/** Changes that were accepted, and that nothing explains yet. */
+/** Accepted changes that remain unexplained. */
 const SUSPECTS = {
   suspects: list(z.strictObject({ id: SuspectId, path: z.string(), agent: Name })).optional(),
   suspectsTotal: z.int().min(1).optional(),
 } as const
 
-/** With their values, where these are short: as who reads the context may see them. */
+/** With short values included, since readers of the context may see them. */
 const SUSPECTS_WITH_VALUES = {
   ...SUSPECTS,
   suspects: list(
@@ -128,7 +128,7 @@ export const ContextAnswer = z
   })
   .meta({ id: 'Context' })
 
-/** Of a run that starts, one that is resumed, or one that has ended. */
+/** The answer for a run that starts, is resumed, or has ended. */
 export const StartAnswer = z
   .strictObject({
     runId: RunId,
@@ -153,9 +153,9 @@ export const StartAnswer = z
   })
   .meta({ id: 'RunStart' })
 
-/** The state of a run: totals, open calls, what it waits for. Times are RFC 3339 in UTC, money is decimal strings, digests are `sha256:` and 64 hex digits. */
+/** The state of a run: totals, open calls, waits. Times are RFC 3339 in UTC, money is decimal strings, digests are `sha256:` and 64 hex digits. */
 export type RunAnswer = Answer<typeof RunAnswer>
 /** The context that a run has established, and the accepted handoff (`step`) that established it. */
 export type ContextAnswer = Answer<typeof ContextAnswer>
-/** The run that was started or resumed; of one that has ended, its `output` (or `outputRef`) or `error` as well. */
+/** The run that was started or resumed; for an ended run also its `output` (or `outputRef`) or `error`. */
 export type StartAnswer = Answer<typeof StartAnswer>

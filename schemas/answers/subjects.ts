@@ -1,4 +1,4 @@
-/** @module What is answered of a subject, and of its erasure (LIFE-6, LIFE-7). */
+/** @module Answers about a data subject and its erasure (LIFE-6, LIFE-7). */
 import { z } from 'zod'
 
 const Count = z.int().min(0)

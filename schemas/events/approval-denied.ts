@@ -1,4 +1,4 @@
-/** @module ApprovalDenied: somebody denied it, and the call does not run (RUN-61). */
+/** @module ApprovalDenied: a person denied the approval, and the call does not run (RUN-61). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'

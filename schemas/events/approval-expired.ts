@@ -1,4 +1,7 @@
-/** @module ApprovalExpired: what was not decided and used in time is not approved; recorded by the first command that meets it (RUN-62). */
+/**
+ * @module ApprovalExpired: the approval was not decided and used in time, so it no longer counts; recorded by the first command that
+ * encounters it (RUN-62).
+ */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Name } from '../names.ts'

@@ -1,4 +1,4 @@
-/** @module ApprovalGranted: somebody approved the arguments of this digest; `complete` where nobody else has to (RUN-61). */
+/** @module ApprovalGranted: a person approved the arguments of this digest; `complete` if no further approval is needed (RUN-61). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
@@ -21,7 +21,7 @@ export const ApprovalGranted = eventType({
     approvalId: Uuid,
     tool: Name,
     argsDigest: Digest,
-    /** Of the token, as far as they count here. */
+    /** The token's roles that count for this approval. */
     roles: z.array(Name).optional(),
     comment: z.string().max(COMMENT_MAX_CHARS).optional(),
     complete: z.boolean(),

@@ -1,4 +1,4 @@
-/** @module ApprovalRequested: a claim waits for people to say yes to exactly these arguments; nothing runs, and nothing is reserved (RUN-60). */
+/** @module ApprovalRequested: a claim waits for people to approve exactly these arguments; nothing runs, and nothing is reserved (RUN-60). */
 import { z } from 'zod'
 import { ApprovalNeed } from '../approval.ts'
 import { callVersion, isVersionOf, VERSION_RULE } from '../call-members.ts'
@@ -26,19 +26,19 @@ export const ApprovalRequested = eventType({
       tool: Name,
       phase: Phase,
       args: JsonValue.optional(),
-      /** In place of `args`, where those are stored beside the events. */
+      /** Replaces `args` if the value is stored separately from the event. */
       argsRef: ValueRef.optional(),
       argsDigest: Digest,
-      /** What the call names as its compensation, where a rule is about that one: an approval of the call is one of its undoing. */
+      /** The compensation that the call names, if a rule applies to it: approving the call also approves that compensation. */
       undoneBy: Name.optional(),
-      /** Of the call that it is for: one that is made again after it was undone needs another approval. */
+      /** Generation of the call: a call that is made again after it was undone needs another approval. */
       generation: z.int().min(1),
       agent: Name.optional(),
       scope: Scope.optional(),
       occurrence: z.int().min(0).optional(),
       parentCall: Uuid.optional(),
       needs: z.array(ApprovalNeed).min(1),
-      /** Decided and used by then, or not at all: RFC 3339. */
+      /** The approval must be decided and used by this time; RFC 3339. */
       expiresAt: z.string(),
       selfApproval: z.boolean(),
       onDenied: z.enum(['error', 'rollback']),

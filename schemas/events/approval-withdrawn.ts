@@ -1,4 +1,4 @@
-/** @module ApprovalWithdrawn: somebody who may decide takes back what was granted, before it is used: the call is waited for anew (RUN-90). */
+/** @module ApprovalWithdrawn: an authorised person withdraws a grant before it is used, and the call waits for a new decision (RUN-90). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
@@ -21,7 +21,7 @@ export const ApprovalWithdrawn = eventType({
     approvalId: Uuid,
     tool: Name,
     argsDigest: Digest,
-    /** Of the token, as far as they count here. */
+    /** The token's roles that count for this approval. */
     roles: z.array(Name).optional(),
     comment: z.string().max(COMMENT_MAX_CHARS).optional(),
   }),

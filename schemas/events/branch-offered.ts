@@ -1,4 +1,7 @@
-/** @module BranchOffered: a branch's output passed validator, manifest and schema against the frozen context: it waits for the join (RUN-38 to RUN-42). */
+/**
+ * @module BranchOffered: a branch's output passed validator, manifest and schema against the frozen context, and waits for the join (RUN-38
+ * to RUN-42).
+ */
 import { z } from 'zod'
 import { rules } from '../envelope-members.ts'
 import { eventType } from '../event-type.ts'
@@ -24,22 +27,22 @@ export const BranchOffered = eventType({
     rules,
     confidence: z.number().optional(),
     payload: JsonRecord,
-    /** More of what the context holds then: members of its lists. */
+    /** Members added to lists of the context. */
     add: JsonRecord.optional(),
     /** Digest of the payload's JCS bytes. */
     output: Digest,
     supersedes: z.array(Supersession).optional(),
-    /** Places that the agent declared to move, and which of them, counted from 0, are refused. */
+    /** Places that the agent declared as moving, and the indexes, from 0, of the refused declarations. */
     moves: Declarations.optional(),
     movesRefused: z.array(z.int().min(0)).optional(),
     manifestHash: Digest.optional(),
     /** The agent's own detached JWS over the output as an envelope of mode `extend` on the fork's `parent`. */
     signature: z.string().optional(),
-    /** Digest of what it is over (SEAL-16). */
+    /** Digest of the signed content (SEAL-16). */
     signed: Digest.optional(),
-    /** Warnings; errors would have refused it. */
+    /** Warnings only; an error would have refused the output. */
     findings: z.array(Finding).optional(),
-    /** How many changes nothing explains, where more are suspect than `findings` lists. */
+    /** Number of unexplained changes, if there are more than `findings` lists. */
     suspectsTotal: z.int().min(1).optional(),
   }),
 })

@@ -1,4 +1,4 @@
-/** @module BranchReceived: how a branch ended: its receipt. `merged` and `discarded` are offers after the join (RUN-38 to RUN-42). */
+/** @module BranchReceived: the receipt for the end of a branch; `merged` and `discarded` are offers after the join (RUN-38 to RUN-42). */
 import { z } from 'zod'
 import { rules } from '../envelope-members.ts'
 import { eventType, ratedBy } from '../event-type.ts'
@@ -13,15 +13,15 @@ const schema = z.strictObject({
   redacted: Redacted.optional(),
   status: BranchStatus,
   output: Digest.optional(),
-  /** What a refused branch handed over: it stays readable. */
+  /** The payload of a refused branch, which stays readable. */
   payload: JsonRecord.optional(),
   add: JsonRecord.optional(),
-  /** Digest of what the agent signed, where it did: it is not taken a second time (SEAL-16). */
+  /** Digest of the signed content, if the output was signed; the same content is not accepted again (SEAL-16). */
   signed: Digest.optional(),
   rules,
   findings: z.array(Finding).optional(),
   findingsTotal: z.int().optional(),
-  /** Why it failed, was aborted or refused. */
+  /** The reason why the branch failed, was aborted or was refused. */
   error: Failure.optional(),
 })
 

@@ -1,4 +1,4 @@
-/** @module BudgetExceeded: a limit refused a reservation or a claim (RUN-43 to RUN-49). */
+/** @module BudgetExceeded: a limit refused a reservation, a claim or a handoff (RUN-43 to RUN-49). */
 import { z } from 'zod'
 import { place } from '../envelope-members.ts'
 import { eventType } from '../event-type.ts'
@@ -23,9 +23,9 @@ export const BudgetExceeded = eventType({
     reserved: z.string(),
     requested: z.string(),
     fingerprint: Digest,
-    /** The claim that was refused, where it was one: a resume is served the refusal. */
+    /** The refused claim, if it was one; a resume receives the same refusal. */
     claim: z.strictObject({ tool: Name, phase: Phase, key: z.string().min(1).max(512) }).optional(),
-    /** The handoff that was refused, where it was one: `content` is the digest of its mode, payload, additions, supersedes and manifest hash. */
+    /** The refused handoff, if it was one: `content` is the digest of its mode, payload, additions, supersedes and manifest hash. */
     handoff: z.strictObject({ content: Digest, ...place }).optional(),
   }),
 })

@@ -1,4 +1,4 @@
-/** @module BudgetReleased: a reservation that was not needed (RUN-43 to RUN-49). */
+/** @module BudgetReleased: a reservation was not needed (RUN-43 to RUN-49). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Redacted } from '../redaction.ts'

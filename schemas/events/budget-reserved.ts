@@ -1,4 +1,4 @@
-/** @module BudgetReserved: an amount is held for a call that is about to be made (RUN-43 to RUN-49). */
+/** @module BudgetReserved: an amount is reserved for an upcoming call (RUN-43 to RUN-49). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Currency, Money, Name } from '../names.ts'

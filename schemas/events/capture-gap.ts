@@ -1,4 +1,7 @@
-/** @module CaptureGap: an entrance let calls through while the ledger could not record them. What they did is known only as far as it was recorded afterwards. */
+/**
+ * @module CaptureGap: an entrance let calls through while the ledger could not record them; their effects are known only as far as they
+ * were recorded later.
+ */
 import { z } from 'zod'
 import { Entrance, GapMembers } from '../capture.ts'
 import { eventType } from '../event-type.ts'

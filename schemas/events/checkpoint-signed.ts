@@ -1,9 +1,12 @@
-/** @module CheckpointSigned: the tenant's log up to `size` leaves, signed; in `ledger-<tenant>`. Alone it makes no new checkpoint due (STR-3). */
+/**
+ * @module CheckpointSigned: the signed checkpoint of the tenant's log up to `size` leaves; in `ledger-<tenant>`. This event alone does not
+ * require a new checkpoint (STR-3).
+ */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest } from '../names.ts'
 
-/** Longest signed note of a checkpoint: three lines and one signature. */
+/** Maximum length of a checkpoint's signed note: three lines and one signature. */
 const NOTE_MAX_CHARS = 2_048
 
 export const CheckpointSigned = eventType({

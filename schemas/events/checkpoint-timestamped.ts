@@ -1,11 +1,11 @@
-/** @module CheckpointTimestamped: a time-stamping authority says when a signed checkpoint existed (RFC 3161); in `ledger-<tenant>` (LOG-33). */
+/** @module CheckpointTimestamped: a time-stamping authority attests when a signed checkpoint existed (RFC 3161); in `ledger-<tenant>` (LOG-33). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest } from '../names.ts'
 import { TIMESTAMP_REPLY_MAX_BYTES } from '../value-forms.ts'
 
 const TEXT_MAX_CHARS = 2_048
-/** In base64: four characters for each three bytes begun. */
+/** Maximum length in base64: four characters for every three bytes, rounded up. */
 const REPLY_MAX_CHARS = 4 * Math.ceil(TIMESTAMP_REPLY_MAX_BYTES / 3)
 
 export const CheckpointTimestamped = eventType({
@@ -18,18 +18,18 @@ export const CheckpointTimestamped = eventType({
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),
-    /** Of the checkpoint. */
+    /** Size of the checkpoint. */
     size: z.int().min(1),
     root: Digest,
     /** The signed text of the checkpoint: the bytes (UTF-8) whose SHA-256 was time-stamped. */
     text: z.string().min(1).max(TEXT_MAX_CHARS),
     /** Host of the time-stamping authority. */
     authority: z.string().regex(/^[!-~]{1,512}$/),
-    /** What the authority says: when, under which policy (an OID), its number of the token (hex). */
+    /** Content of the token: its time, its policy (an OID) and its serial number (hex). */
     time: z.iso.datetime(),
     policy: z.string().min(1).max(256),
     serial: z.string().regex(/^[0-9a-f]{1,128}$/),
-    /** The TimeStampResp (RFC 3161, DER) as it came, base64. */
+    /** The TimeStampResp (RFC 3161, DER) as received, base64. */
     reply: z.base64().min(1).max(REPLY_MAX_CHARS),
   }),
 })

@@ -1,6 +1,6 @@
 /**
- * @module ChildRunStarted: a call of this run starts another run, whose first event names this one. It stands here before the child's first event: a child
- * that was never begun is known by it.
+ * @module ChildRunStarted: a call of this run starts another run, whose first event names this one. It is written before the child's first
+ * event, so that a child that never began is known too.
  */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
@@ -16,7 +16,7 @@ export const ChildRunStarted = eventType({
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),
-    /** The call whose work the child is. */
+    /** The call that the child run executes. */
     callId: Uuid,
     /** The run that is started. */
     run: RunId,

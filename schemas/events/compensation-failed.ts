@@ -1,4 +1,4 @@
-/** @module CompensationFailed: undoing a call failed: its effect stands. */
+/** @module CompensationFailed: undoing a call failed, so its effect remains. */
 import { z } from 'zod'
 import { failed } from '../call-members.ts'
 import { eventType } from '../event-type.ts'

@@ -1,4 +1,4 @@
-/** @module CompensationInDoubt: nobody knows whether a call was undone. */
+/** @module CompensationInDoubt: it is unknown whether a call was undone. */
 import { z } from 'zod'
 import { inDoubt } from '../call-members.ts'
 import { eventType } from '../event-type.ts'

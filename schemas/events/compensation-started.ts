@@ -1,4 +1,4 @@
-/** @module CompensationStarted: a rollback begins: the intent, before the first action. */
+/** @module CompensationStarted: a rollback begins; records the intent before the first action. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Redacted } from '../redaction.ts'
@@ -17,11 +17,11 @@ export const CompensationStarted = eventType({
     redacted: Redacted.optional(),
     compensationId: Uuid,
     reason: z.string().max(4096),
-    /** Of a run within a run: what its code ended with, for the caller of its call. */
+    /** For a child run: the error that its code ended with, for the caller in the parent run. */
     error: Failure.optional(),
     /** Absent: the whole run. */
     scope: Scope.optional(),
-    /** Forward calls to undo, first group first; calls still in flight join later. */
+    /** Forward calls to undo, first group first; calls still in flight are added later. */
     plan: z.array(z.array(Uuid)),
   }),
 })

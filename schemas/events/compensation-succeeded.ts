@@ -17,7 +17,7 @@ export const CompensationSucceeded = eventType({
     .strictObject({
       ...succeeded,
       compensates: Uuid,
-      /** All was undone that can be; some of what the call did stands. */
+      /** Everything that can be undone was undone, but some effects of the call remain. */
       leftStanding: z.literal(true).optional(),
     })
     .refine((body) => isVersionOf(body, body.resultRef, body.unrecorded?.answered), VERSION_RULE),

@@ -1,4 +1,7 @@
-/** @module ConfigurationChanged: a file of settings was edited while a process serves the ledger, and counts from here on. In `ledger-system` (LOG-30). */
+/**
+ * @module ConfigurationChanged: a settings file was edited while a process serves the ledger, and applies from now on. In `ledger-system`
+ * (LOG-30).
+ */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest } from '../names.ts'
@@ -15,7 +18,7 @@ export const ConfigurationChanged = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     start: Uuid,
-    /** Name of the setting that names the file. */
+    /** The setting that names the file. */
     setting: z.enum(['policy', 'trusted-issuers']),
     /** SHA-256 of the file's bytes. */
     digest: Digest,

@@ -1,4 +1,4 @@
-/** @module EnvelopeAccepted: a handoff that establishes a context, and is the snapshot that the run goes back to where a later one is refused. */
+/** @module EnvelopeAccepted: a handoff that establishes a context, and the snapshot to which the run returns if a later handoff is refused. */
 import { z } from 'zod'
 import { handoff, rules } from '../envelope-members.ts'
 import { eventType } from '../event-type.ts'
@@ -17,7 +17,7 @@ export const EnvelopeAccepted = eventType({
   changes: { bill: true },
   schema: z
     .strictObject({
-      /** Of version 1, before it, are the handoffs of 0.1.0: a SnapshotTaken behind some of them holds their document. */
+      /** Version 1 is used by handoffs of 0.1.0, some of which have their snapshot in a SnapshotTaken after them. */
       v: z.union([z.literal(1), z.literal(2)]),
       step: z.int().min(1),
       ...handoff,
@@ -25,17 +25,17 @@ export const EnvelopeAccepted = eventType({
       context: Digest,
       rules,
       confidence: z.number().optional(),
-      /** Which of `moves`, counted from 0, are not in force: why is in the findings. */
+      /** Indexes, from 0, of the entries of `moves` that are not in force; the findings state why. */
       movesRefused: z.array(z.int().min(0)).optional(),
-      /** Warnings; errors would have refused it. */
+      /** Warnings only; an error would have refused the envelope. */
       findings: z.array(Finding).optional(),
-      /** How many changes nothing explains, where more are suspect than `findings` lists. */
+      /** Number of unexplained changes, if there are more than `findings` lists. */
       suspectsTotal: z.int().min(1).optional(),
-      /** Suspects of earlier handoffs that this one explains: by a supersession, a declaration, or what a tool has answered since. */
+      /** Suspects of earlier handoffs that are now explained: by a supersession, a declaration, or a tool's answer since. */
       suspectsClosed: z
         .array(z.strictObject({ id: SuspectId, by: z.enum(['supersession', 'declaration', 'tool']) }))
         .optional(),
-      /** The run as this event leaves it. Always there since version 2. */
+      /** The state of the run after this event. Always present since version 2. */
       snapshot: HandoffSnapshot.optional(),
     })
     .refine(({ v, snapshot }) => (v === 1) === (snapshot === undefined), 'version 2 has a snapshot, version 1 none')

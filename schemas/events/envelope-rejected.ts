@@ -1,4 +1,4 @@
-/** @module EnvelopeRejected: a handoff that contradicts what was established; the payload stays readable. */
+/** @module EnvelopeRejected: a handoff that contradicts established values; its payload stays readable. */
 import { z } from 'zod'
 import { handoff, rules } from '../envelope-members.ts'
 import { eventType } from '../event-type.ts'
@@ -18,7 +18,7 @@ export const EnvelopeRejected = eventType({
     rules,
     confidence: z.number().optional(),
     findings: z.array(Finding),
-    /** All findings, where more than the recorded ones were made. */
+    /** Total number of findings, which may exceed the recorded ones. */
     findingsTotal: z.int(),
   }),
 })

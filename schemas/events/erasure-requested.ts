@@ -1,4 +1,7 @@
-/** @module ErasureRequested: somebody asked that what is kept of a subject be forgotten; on record before any key is destroyed (LIFE-7). Names keys, never the subject. */
+/**
+ * @module ErasureRequested: a request to erase the stored values of a subject, recorded before any key is destroyed (LIFE-7). Names keys,
+ * never the subject.
+ */
 import { z } from 'zod'
 import { ErasureBasis, ErasureReason } from '../erasure.ts'
 import { eventType } from '../event-type.ts'
@@ -15,13 +18,13 @@ export const ErasureRequested = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     request: Uuid,
-    /** The keys that are to be destroyed. */
+    /** The keys to be destroyed. */
     keyIds: z.array(Uuid).min(1),
     reason: ErasureReason,
     basis: ErasureBasis,
-    /** Runs that are open and use a key: the erasure waits for their end. The first 100. */
+    /** Open runs that use a key; the erasure waits for their end. The first 100. */
     waitsFor: z.array(z.string()).max(100).optional(),
-    /** It did not wait for them: they cannot be resumed or undone with those values. */
+    /** The erasure does not wait for open runs: they cannot be resumed or undone with those values. */
     now: z.literal(true).optional(),
   }),
 })

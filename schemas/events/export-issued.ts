@@ -1,4 +1,7 @@
-/** @module ExportIssued: * On record before the last byte leaves, or when the reader left. An ExportStarted without it was cut by the end of its process. Of a `cut` export, events, bytes and digest are of what was made until then. */
+/**
+ * @module ExportIssued: the end of an export, recorded before the last byte is sent or when the reader disconnects. An ExportStarted
+ * without this event was cut off by the end of its process. If `cut`, events, bytes and digest cover the part produced so far.
+ */
 import { z } from 'zod'
 import { eventType, ratedBy } from '../event-type.ts'
 import { exported } from '../export-members.ts'

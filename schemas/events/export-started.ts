@@ -1,4 +1,4 @@
-/** @module ExportStarted: on record before the first byte leaves; in `ledger-<tenant>`, written in the name of who asked. */
+/** @module ExportStarted: the start of an export, recorded before the first byte is sent; in `ledger-<tenant>`, written in the name of the caller. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { exported } from '../export-members.ts'
@@ -13,7 +13,7 @@ export const ExportStarted = eventType({
   changes: {},
   schema: z.strictObject({
     ...exported,
-    /** Bytes that the reader has from an earlier, cut export of the same pin. */
+    /** Bytes that the reader already has from an earlier, cut export of the same pinned state. */
     offset: z.int().min(0).optional(),
   }),
 })

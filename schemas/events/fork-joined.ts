@@ -1,4 +1,7 @@
-/** @module ForkJoined: the verdict on a fork. Only `joined` is followed by an EnvelopeAccepted in the same write; else the context stays as it is (RUN-38 to RUN-42). */
+/**
+ * @module ForkJoined: the verdict on a fork. Only `joined` is followed by an EnvelopeAccepted in the same append; otherwise the context is
+ * unchanged (RUN-38 to RUN-42).
+ */
 import { z } from 'zod'
 import { rules } from '../envelope-members.ts'
 import { eventType, ratedBy } from '../event-type.ts'
@@ -19,10 +22,10 @@ const BranchReceipt = z.strictObject({
   receipt: Digest,
 })
 
-/** Two branches made different things of one place. A value over 1 KiB of canonical text stands as `{digest, bytes}`. */
+/** Two branches changed one place differently. A value over 1 KiB of canonical text is recorded as `{digest, bytes}`. */
 const ForkConflict = z.strictObject({
   path: z.string(),
-  /** Absent where nothing stood there. */
+  /** Absent if the frozen context has no value there. */
   frozen: JsonValue.optional(),
   ours: z.strictObject({ branch: Name, value: JsonValue }),
   theirs: z.strictObject({ branch: Name, value: JsonValue }),
@@ -32,13 +35,16 @@ const schema = z.strictObject({
   v: z.literal(1),
   forkId: Uuid,
   join: JoinStrategy,
-  /** `none`: no branch had a valid output; `conflict`: a union of contradictions; `rejected`: what came of it is not a valid context, or a judge objects to what it builds on. */
+  /**
+   * `none`: no branch had a valid output; `conflict`: the outputs of a union contradict each other; `rejected`: the result is not a valid
+   * context, or a judge rejected the handoff that it builds on.
+   */
   outcome: z.enum(['joined', 'none', 'conflict', 'rejected']),
   /** Merged branches, in the order in which they were merged. */
   winners: z.array(Name),
-  /** Valid branches, best first as the strategy sees them. */
+  /** Valid branches in the strategy's order, best first. */
   order: z.array(Name),
-  /** One a branch, in declared order. */
+  /** One per branch, in declared order. */
   receipts: z.array(BranchReceipt),
   /** Digest over fork, frozen context, strategy, outcome, winners, order, receipts and the joined context: the merge receipt. */
   receipt: Digest,

@@ -16,16 +16,16 @@ export const ForkStarted = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     forkId: Uuid,
-    /** In whose name a union is handed over. */
+    /** The agent in whose name a union is handed over. */
     agent: Name,
-    /** Step and digest of the context that every branch sees, and of the event that established it. */
+    /** Step and digest of the context that every branch sees, and digest of the event that established it. */
     step: z.int().min(0),
     context: Digest,
     parent: Digest,
     branches: z.array(ForkBranch).min(1).max(BRANCHES_MAX),
     join: JoinStrategy,
     onDiscard: OnDiscard,
-    /** Digest of the request's own members: what "the same fork" means when it is requested again. */
+    /** Digest of the request's own members; a repeated request with the same digest is the same fork. */
     requestDigest: Digest,
   }),
 })

@@ -1,4 +1,7 @@
-/** @module IntegrityFaultFound: an event of the store is not the one that was sealed for its place, or is gone; in `ledger-<tenant>`, once a place (LOG-24). */
+/**
+ * @module IntegrityFaultFound: a stored event is missing or is not the one sealed for its position; in `ledger-<tenant>`, once per position
+ * (LOG-24).
+ */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 
@@ -15,13 +18,13 @@ export const IntegrityFaultFound = eventType({
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),
-    /** Where the event stands, or stood. */
+    /** The position where the event is, or was. */
     stream: z.string().min(1).max(STREAM_MAX_CHARS),
     revision: z.int().min(0),
-    /** What did not hold first: `mac`, `data-digest`, `missing` and so on. */
+    /** The first check that failed: `mac`, `data-digest`, `missing` and so on. */
     code: z.string().min(1).max(64),
     message: z.string().min(1).max(1_024),
-    /** Who came upon it: the scrub, or a reading of the event. */
+    /** What found the fault: the scrub, or a read of the event. */
     foundBy: z.enum(['scrub', 'read']),
   }),
 })

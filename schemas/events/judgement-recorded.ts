@@ -1,4 +1,4 @@
-/** @module JudgementRecorded: what a judge outside of the ledger says of an accepted handoff, of its prose above all. */
+/** @module JudgementRecorded: the verdict of an external judge on an accepted handoff, mainly on its prose. */
 import { z } from 'zod'
 import { eventType, ratedBy } from '../event-type.ts'
 import { Finding } from '../finding.ts'
@@ -9,10 +9,10 @@ import { JUDGEMENT } from '../values.ts'
 const schema = z.strictObject({
   v: z.literal(1),
   redacted: Redacted.optional(),
-  /** Whose handoff it is about. */
+  /** The agent whose handoff was judged. */
   agent: Name,
   ...JUDGEMENT,
-  /** Of rule `judged`. */
+  /** Findings of the rule `judged`. */
   findings: z.array(Finding),
 })
 

@@ -1,4 +1,4 @@
-/** @module KeyRotated: another key seals from here on (STR-3). */
+/** @module KeyRotated: another key seals from now on (STR-3). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Name } from '../names.ts'

@@ -1,4 +1,4 @@
-/** @module LedgerCreated: revision 0 of `ledger-system`: who this ledger is (STR-3). */
+/** @module LedgerCreated: the identity of this ledger, at revision 0 of `ledger-system` (STR-3). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Name } from '../names.ts'
@@ -14,7 +14,7 @@ export const LedgerCreated = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     ledgerId: Uuid,
-    /** Schemaless URL, no space or plus: the prefix of every log's origin, for life. */
+    /** URL without a scheme, spaces or pluses: the permanent prefix of every log's origin. */
     origin: z.string().regex(/^[a-z0-9][a-z0-9./-]{0,200}$/),
     kid: Name,
     /** C2SP signed-note verifier key of the checkpoints. */

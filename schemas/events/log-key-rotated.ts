@@ -1,4 +1,4 @@
-/** @module LogKeyRotated: another key signs checkpoints from here on; the one before it says so itself (LOG-28). In `ledger-system`. */
+/** @module LogKeyRotated: another key signs checkpoints from now on, named in a note signed by its predecessor (LOG-28). In `ledger-system`. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 

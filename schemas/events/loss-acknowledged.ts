@@ -1,13 +1,16 @@
-/** @module LossAcknowledged: somebody with the scope `admin` says that events are lost for good; in `ledger-<tenant>`. The log goes on past them (LOG-63). */
+/**
+ * @module LossAcknowledged: a caller with the scope `admin` declares events as permanently lost; in `ledger-<tenant>`. The log continues
+ * past them (LOG-63).
+ */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest } from '../names.ts'
 
 const STREAM_MAX_CHARS = 512
-/** Events that one acknowledgement names. */
+/** Maximum number of events in one acknowledgement. */
 export const ACKNOWLEDGED_MAX = 1_000
 
-/** On record for good: it names no person. */
+/** Recorded permanently, so it must not name a person. */
 export const LossReason = z.string().min(1).max(1_024)
 
 export const LossAcknowledged = eventType({
@@ -22,17 +25,17 @@ export const LossAcknowledged = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     stream: z.string().min(1).max(STREAM_MAX_CHARS),
-    /** The first revision that is lost. */
+    /** The first lost revision. */
     from: z.int().min(0),
-    /** The last one. */
+    /** The last lost revision. */
     to: z.int().min(0),
     what: z.enum(['missing', 'damaged']),
-    /** What did not hold at the first of them: `mac`, `data-digest`, `missing` and so on. */
+    /** The check that failed at the first of them: `mac`, `data-digest`, `missing` and so on. */
     code: z.string().min(1).max(64),
-    /** Whether the log had the event as a leaf (`log`), or what lies beside the loss says which event it was (`store`). */
+    /** How the event was identified: by its leaf in the log (`log`), or by the data around the loss (`store`). */
     seenBy: z.enum(['log', 'store']),
     reason: LossReason,
-    /** Of each lost event, in the order of the revisions: its place in the tenant's log and the digest of its header. */
+    /** For each lost event, in the order of the revisions: its leaf index in the tenant's log and the digest of its header. */
     leaves: z
       .array(z.strictObject({ index: z.int().min(0), digest: Digest }))
       .min(1)

@@ -1,4 +1,4 @@
-/** @module RedactionChanged: from here on other rules say what is left out of the run's record: what was in force before stays so. */
+/** @module RedactionChanged: other redaction rules apply to the run's record from now on; earlier events keep the rules that were in force then. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest } from '../names.ts'
@@ -14,9 +14,9 @@ export const RedactionChanged = eventType({
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),
-    /** All that are in force. */
+    /** All rules in force. */
     rules: RedactionInForce.readonly(),
-    /** SHA-256 over their canonical text. */
+    /** SHA-256 over the canonical text of the rules. */
     policy: Digest,
   }),
 })

@@ -1,4 +1,4 @@
-/** @module RequestRefused: a request that passed token, scope and schema and was refused all the same. Holds digests, never the body. */
+/** @module RequestRefused: a request that passed the checks of token, scope and schema but was refused. Contains digests, never the body. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
@@ -19,14 +19,14 @@ export const RequestRefused = eventType({
     pointer: z.string().optional(),
     fingerprint: Digest,
     detail: z.string().max(1024),
-    /** Ids, digests and numbers of what was expected and what came, and short lists of them. */
+    /** Ids, digests and numbers, expected and actual, and short lists of them. */
     evidence: z
       .record(
         z.string(),
         z.union([z.string(), z.number(), z.null(), z.array(z.union([z.string(), z.number()])).max(REFUSED_LIST_MAX)]),
       )
       .optional(),
-    /** A settle under an older fence: the call may have been executed twice. */
+    /** A settle under an outdated fence: the call may have been executed twice. */
     lateOutcome: z
       .strictObject({
         callId: Uuid,

@@ -1,4 +1,7 @@
-/** @module ReservationExpired: the reservation's deadline passed unsettled: charged in full as an estimate; a late settle corrects it (RUN-43 to RUN-49). */
+/**
+ * @module ReservationExpired: the reservation's deadline passed without a settle. It is charged in full as an estimate, which a late settle
+ * corrects (RUN-43 to RUN-49).
+ */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Uuid } from '../values.ts'
@@ -14,7 +17,7 @@ export const ReservationExpired = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     reservationId: Uuid,
-    /** Ended before its deadline: the attempt that it was for is gone, and its call was claimed anew, or the run is completed without it. */
+    /** The reservation ended before its deadline: its attempt is gone and the call was claimed again, or the run completed without it. */
     cause: z.enum(['claimed-anew', 'run-completed']).optional(),
   }),
 })

@@ -1,4 +1,4 @@
-/** @module ResultNotRecorded: a tool ran and its result could not be recorded: the run goes back, this call included (RUN-11). */
+/** @module ResultNotRecorded: a tool ran but its result could not be recorded, so the run is rolled back, including this call (RUN-11). */
 import { z } from 'zod'
 import { callIdentity } from '../call-members.ts'
 import { eventType } from '../event-type.ts'

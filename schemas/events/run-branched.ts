@@ -1,4 +1,4 @@
-/** @module RunBranched: another run was started from a step of this one; in the stream of the run that it left. May follow the end of the run. */
+/** @module RunBranched: another run was started from a step of this one; in the stream of the original run, possibly after its end. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { RunId } from '../names.ts'
@@ -15,7 +15,7 @@ export const RunBranched = eventType({
     /** The run that was started. */
     run: RunId,
     atStep: z.int().min(0),
-    /** Revision of the event of this stream that established the step. */
+    /** Revision of the event in this stream that established the step. */
     revision: z.int().min(0),
   }),
 })

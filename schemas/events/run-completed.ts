@@ -18,7 +18,7 @@ export const RunCompleted = eventType({
       v: callVersion,
       redacted: Redacted.optional(),
       output: JsonValue.optional(),
-      /** In place of `output`, where that is stored beside the events. */
+      /** Replaces `output` if the value is stored separately from the event. */
       outputRef: ValueRef.optional(),
     })
     .refine(

@@ -1,4 +1,4 @@
-/** @module RunKeyDisclosed: the run's own keys were given away: from here on a mac of this run proves nothing, and nothing may follow. */
+/** @module RunKeyDisclosed: the run's keys were disclosed. From now on MACs of this run prove nothing, and no event may follow. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 

@@ -1,4 +1,4 @@
-/** @module RunResumed: a new owner took the run up: handoffs and claims under an older fence are refused. */
+/** @module RunResumed: a new owner resumed the run; handoffs and claims under an older fence are refused. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 
@@ -12,7 +12,7 @@ export const RunResumed = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     fence: z.int().min(1),
-    /** The leases of the owner of before end now, as the new one says. */
+    /** The leases of the previous owner end now, as the new owner requested. */
     takesOver: z.literal(true).optional(),
   }),
 })

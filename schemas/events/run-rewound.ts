@@ -19,16 +19,16 @@ export const RunRewound = eventType({
     redacted: Redacted.optional(),
     fromStep: z.int().min(0),
     toStep: z.int().min(0),
-    /** Revision of the event whose context is restored: an EnvelopeAccepted, or RunStarted. */
+    /** Revision of the event whose context is restored: an EnvelopeAccepted or RunStarted. */
     snapshot: z.int().min(0),
     cause: z.enum(['contradiction', 'rollback']),
     reason: z.string().optional(),
     ...place,
     /** Digest of the restored context. */
     context: Digest,
-    /** The restored context itself where it is not the last snapshot's: a fold need not look back. */
+    /** The restored context itself, unless it is that of the last snapshot, so that a fold need not look back. */
     restored: JsonRecord.optional(),
-    /** Calls claimed since that step: they stay, and so do their effects. */
+    /** Calls claimed since that step; the calls and their effects remain. */
     callsSince: z.array(Uuid),
   }),
 })

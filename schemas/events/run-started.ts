@@ -1,4 +1,4 @@
-/** @module RunStarted: a run begins: revision 0 of its stream. */
+/** @module RunStarted: a run begins, at revision 0 of its stream. */
 import { z } from 'zod'
 import { callVersion, isVersionOf, VERSION_RULE } from '../call-members.ts'
 import { eventType } from '../event-type.ts'
@@ -7,22 +7,22 @@ import { ResolvedPolicy } from '../policy.ts'
 import { Redacted } from '../redaction.ts'
 import { BudgetLimits, JsonRecord, JsonValue, Uuid, ValueRef } from '../values.ts'
 
-/** Where a branch run came from. */
+/** Origin of a branch run. */
 export const BranchOrigin = z.strictObject({
   run: RunId,
   atStep: z.int().min(0),
   /** Revision and digest of the parent's event that established the step. */
   revision: z.int().min(0),
   digest: Digest,
-  /** Digest of the context that was established there. */
+  /** Digest of the context established there. */
   contextDigest: Digest,
 })
 
-/** The call that a child run is the work of. */
+/** The call that a child run executes. */
 export const ParentCall = z.strictObject({
   run: RunId,
   callId: Uuid,
-  /** How many runs this one lies below: 1 where its parent is nobody's child. */
+  /** Nesting depth of this run: 1 if its parent is not itself a child run. */
   depth: z.int().min(1),
 })
 
@@ -39,19 +39,19 @@ export const RunStarted = eventType({
       v: callVersion,
       name: Name,
       input: JsonValue.optional(),
-      /** In place of `input`, where that is stored beside the events. */
+      /** Replaces `input` if the value is stored separately from the event. */
       inputRef: ValueRef.optional(),
       redacted: Redacted.optional(),
       tags: z.array(Name),
       budget: BudgetLimits.optional(),
       policy: ResolvedPolicy,
-      /** Digest of what the operator declared for the tenant, where that is: `policy` holds it merged with what the run declared. */
+      /** Digest of the operator's policy for the tenant, if there is one; `policy` is the merge of that policy and the run's own. */
       tenantPolicy: Digest.optional(),
-      /** Digest of the request's own members: what "the same run" means when the id is requested again. */
+      /** Digest of the request's own members; a repeated request for the id with the same digest is the same run. */
       requestDigest: Digest,
       branchOf: BranchOrigin.optional(),
       childOf: ParentCall.optional(),
-      /** The context that a branch starts with: a fold need not look into another stream. */
+      /** The context that a branch starts with, so that a fold need not read another stream. */
       restored: JsonRecord.optional(),
     })
     .refine(({ input, inputRef }) => input === undefined || inputRef === undefined, 'the input is here or by reference')

@@ -1,4 +1,4 @@
-/** @module ServiceStarted: a process serves the ledger from here on, with these settings; in `ledger-system` (LOG-30). */
+/** @module ServiceStarted: a process serves the ledger from now on, with these settings; in `ledger-system` (LOG-30). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Uuid } from '../values.ts'
@@ -16,14 +16,14 @@ export const ServiceStarted = eventType({
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),
-    /** Of this start: `ServiceStopped` names it. */
+    /** Id of this start, which `ServiceStopped` repeats. */
     start: Uuid,
-    /** Of the program, and of Node. */
+    /** Versions of the program and of Node. */
     version: z.string().min(1).max(64),
     node: z.string().min(1).max(64),
-    /** By the names of the flags; of a file its digest, of an address its host. No secret. */
+    /** Settings by the names of their flags; for a file its digest, for an address its host. Contains no secrets. */
     settings: z.record(Setting, z.string().max(TEXT_MAX_CHARS)),
-    /** Settings that are others than at the start before this one; absent at the first. */
+    /** Settings that differ from those of the previous start; absent at the first. */
     changed: z.array(Setting).max(256).optional(),
   }),
 })

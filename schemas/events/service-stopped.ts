@@ -1,4 +1,7 @@
-/** @module ServiceStopped: a process that served the ledger ends in order. A start without it ended otherwise, or its store was away. In `ledger-system` (LOG-30). */
+/**
+ * @module ServiceStopped: a process that served the ledger stopped in an orderly way; in `ledger-system`. If it is missing after a start,
+ * the process ended otherwise or its store was unavailable (LOG-30).
+ */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Uuid } from '../values.ts'

@@ -1,4 +1,4 @@
-/** @module SignalPassedOver: a signal that was held does not fit the schema of the wait that would have taken it: no wait gets it (RUN-68). */
+/** @module SignalPassedOver: a held signal does not fit the schema of the wait that would have received it, so no wait receives it (RUN-68). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Name } from '../names.ts'
@@ -17,7 +17,7 @@ export const SignalPassedOver = eventType({
     signalId: Uuid,
     name: Name,
     waitId: Uuid,
-    /** Where the payload does not fit, as far as it is listed. */
+    /** The mismatches of the payload; the list may be truncated. */
     faults: z.array(z.strictObject({ path: z.string(), message: z.string() })),
   }),
 })

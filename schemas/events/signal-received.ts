@@ -1,4 +1,4 @@
-/** @module SignalReceived: somebody outside says something to the run. It ends the wait that it names; without one it is held for a wait to come (RUN-67). */
+/** @module SignalReceived: a signal from outside the run. It ends the wait that it names; without one it is held for a later wait (RUN-67). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
@@ -20,7 +20,7 @@ export const SignalReceived = eventType({
     name: Name,
     payload: JsonValue,
     payloadDigest: Digest,
-    /** The wait that it ends. */
+    /** The wait that the signal ends. */
     waitId: Uuid.optional(),
   }),
 })

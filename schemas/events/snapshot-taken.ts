@@ -1,4 +1,7 @@
-/** @module SnapshotTaken, of stores that 0.1.0 wrote: what replay rebuilds and compares, as of the event before it. A handoff of today holds its own. */
+/**
+ * @module SnapshotTaken, written by 0.1.0 only: the snapshot that a replay rebuilds and compares, as of the preceding event. Current
+ * handoffs contain their own.
+ */
 import { eventType } from '../event-type.ts'
 import { Snapshot } from '../snapshot.ts'
 

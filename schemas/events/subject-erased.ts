@@ -1,4 +1,7 @@
-/** @module SubjectErased: the keys of a subject are destroyed: nothing that was encrypted under them can be read again (LIFE-7). Proofs of those events stay as they were. */
+/**
+ * @module SubjectErased: the keys of a subject are destroyed, so nothing encrypted under them can be read again (LIFE-7). Proofs of those
+ * events remain valid.
+ */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Uuid } from '../values.ts'
@@ -15,12 +18,12 @@ export const SubjectErased = eventType({
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),
-    /** Of the `ErasureRequested` before it. */
+    /** Id of the preceding `ErasureRequested`. */
     request: Uuid,
     keyIds: z.array(Uuid).min(1),
-    /** What was encrypted under them. */
+    /** Amount of data that was encrypted under the keys. */
     counts: z.strictObject({ runs: Count, events: Count, values: Count }),
-    /** Exports and bundles that had left before, newest first, the first 100: they hold the ciphertext and no key. */
+    /** Exports and bundles issued before, newest first, the first 100: they contain the ciphertext but no key. */
     copies: z.strictObject({
       total: Count,
       last: z.array(z.strictObject({ exportId: Uuid, at: z.iso.datetime(), actor: z.string() })).max(100),

@@ -1,4 +1,7 @@
-/** @module SuspectReviewed: a person confirms suspects of the run, or rejects them; a rejection goes with the RunRewound before it (JUD-63, JUD-64). */
+/**
+ * @module SuspectReviewed: a person confirms or rejects suspects of the run; a rejection is recorded together with the RunRewound before it
+ * (JUD-63, JUD-64).
+ */
 import { z } from 'zod'
 import { eventType, ratedBy } from '../event-type.ts'
 import { Redacted } from '../redaction.ts'

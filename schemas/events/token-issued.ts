@@ -1,4 +1,7 @@
-/** @module TokenIssued: `countersign token` made an access token with this ledger's keys; in `ledger-system` (LOG-31). Never the token itself. */
+/**
+ * @module TokenIssued: `countersign token` issued an access token with this ledger's keys; in `ledger-system` (LOG-31). Never contains the
+ * token itself.
+ */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Uuid } from '../values.ts'
@@ -19,7 +22,7 @@ export const TokenIssued = eventType({
     /** Id of the token (`jti`), and of the key that signed it. */
     token: Uuid,
     kid: Text,
-    /** For whom and for what, as the claims of the token say. */
+    /** The token's claims. */
     subject: Text,
     forTenant: Text,
     scopes: z.array(Text).min(1).max(64),

@@ -31,7 +31,7 @@ export const ToolCallClaimed = eventType({
       tool: Name,
       phase: Phase,
       args: JsonValue.optional(),
-      /** In place of `args`, where those are stored beside the events. */
+      /** Replaces `args` if the value is stored separately from the event. */
       argsRef: ValueRef.optional(),
       argsDigest: Digest,
       agent: Name.optional(),
@@ -42,7 +42,7 @@ export const ToolCallClaimed = eventType({
       generation: z.int().min(1),
       leaseMs: z.int().min(1),
       leaseUntil: z.string(),
-      /** The process that holds the lease, where it says: its death can be proved. */
+      /** The process that holds the lease, if it identified itself so that its death can be proved. */
       owner: LeaseOwner.optional(),
       onUnknown: OnUnknown,
       compensate: Compensate.optional(),
@@ -50,10 +50,10 @@ export const ToolCallClaimed = eventType({
       compensateUnknown: z.boolean().optional(),
       compensateFailed: z.boolean().optional(),
       parentCall: Uuid.optional(),
-      /** Forward call that this one undoes; only where `phase` is `compensation`. */
+      /** The forward call that this one undoes; only if `phase` is `compensation`. */
       compensates: Uuid.optional(),
       reservationId: Uuid.optional(),
-      /** The approval that this claim uses up. */
+      /** The approval that this claim consumes. */
       approvalId: Uuid.optional(),
     })
     .refine((body) => isVersionOf(body, body.argsRef), VERSION_RULE)

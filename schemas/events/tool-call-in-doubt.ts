@@ -1,4 +1,4 @@
-/** @module ToolCallInDoubt: nobody knows whether a call ran. */
+/** @module ToolCallInDoubt: it is unknown whether a call ran. */
 import { z } from 'zod'
 import { inDoubt } from '../call-members.ts'
 import { eventType } from '../event-type.ts'

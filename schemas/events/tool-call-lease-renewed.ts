@@ -1,4 +1,4 @@
-/** @module ToolCallLeaseRenewed: a call may run longer. */
+/** @module ToolCallLeaseRenewed: the lease of a call was extended. */
 import { z } from 'zod'
 import { callIdentity } from '../call-members.ts'
 import { eventType } from '../event-type.ts'

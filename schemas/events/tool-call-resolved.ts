@@ -1,4 +1,4 @@
-/** @module ToolCallResolved: somebody looked, and says what became of a call in doubt. */
+/** @module ToolCallResolved: the outcome of a call in doubt, as stated after an inspection. */
 import { z } from 'zod'
 import { callIdentity, callVersion, isVersionOf, VERSION_RULE } from '../call-members.ts'
 import { eventType, ratedBy } from '../event-type.ts'
@@ -12,7 +12,7 @@ const schema = z
     redacted: Redacted.optional(),
     outcome: z.enum(['executed', 'not-executed', 'compensated']),
     result: JsonValue.optional(),
-    /** In place of `result`, where that is stored beside the events. */
+    /** Replaces `result` if the value is stored separately from the event. */
     resultRef: ValueRef.optional(),
     evidence: JsonValue,
   })

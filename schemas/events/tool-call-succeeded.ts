@@ -1,4 +1,4 @@
-/** @module ToolCallSucceeded: a call ran and gave a result. */
+/** @module ToolCallSucceeded: a call ran and returned a result. */
 import { z } from 'zod'
 import { isVersionOf, succeeded, VERSION_RULE } from '../call-members.ts'
 import { eventType } from '../event-type.ts'

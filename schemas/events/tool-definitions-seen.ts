@@ -1,4 +1,4 @@
-/** @module ToolDefinitionsSeen: what the tools behind an entrance say that they are, where that is another thing than before. */
+/** @module ToolDefinitionsSeen: the definitions of the tools behind an entrance, if they differ from the previous ones. */
 import { z } from 'zod'
 import { DefinitionsMembers, Entrance } from '../capture.ts'
 import { eventType, ratedBy } from '../event-type.ts'

@@ -1,4 +1,4 @@
-/** @module UsageRecorded: what a call or an answer used (RUN-43 to RUN-49). */
+/** @module UsageRecorded: the usage of a call or an answer (RUN-43 to RUN-49). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Money, Name } from '../names.ts'
@@ -20,7 +20,7 @@ export const UsageRecorded = eventType({
     usage: Usage,
     reservationId: Uuid.optional(),
     callId: Uuid.optional(),
-    /** What the sum now stands at over a limit; absent where it is within all. */
+    /** Amount by which the total now exceeds a limit; absent if it is within all limits. */
     overshoot: z.strictObject({ tokens: z.int().min(0), cost: Money }).optional(),
   }),
 })

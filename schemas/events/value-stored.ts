@@ -14,16 +14,16 @@ export const ValueStored = eventType({
   schema: z
     .strictObject({
       v: z.literal(1),
-      /** The run that the value is of. */
+      /** The run that the value belongs to. */
       run: RunId,
       /** SHA-256 over the salt and the whole text. */
       digest: Digest,
-      /** Of the whole text, in UTF-8. */
+      /** Size of the whole text in UTF-8. */
       bytes: z.int().min(0),
       mediaType: z.string().min(1).max(128),
       /** 16 bytes, base64url. */
       salt: z.string().regex(/^[A-Za-z0-9_-]{21}[AQgw]$/),
-      /** From 0; the event's revision. */
+      /** Number of the part, from 0; equals the event's revision. */
       part: z.int().min(0),
       parts: z.int().min(1),
       text: z.string(),

@@ -1,4 +1,7 @@
-/** @module WaitEnded: a wait is over, by its time or by a signal that was held; one that comes to a wait ends it by itself, with SignalReceived (RUN-66). */
+/**
+ * @module WaitEnded: a wait ended, by its time or by a signal that was held; a signal that arrives during the wait ends it by
+ * SignalReceived alone (RUN-66).
+ */
 import { z } from 'zod'
 import { eventType, ratedBy } from '../event-type.ts'
 import { Uuid } from '../values.ts'
@@ -6,9 +9,9 @@ import { Uuid } from '../values.ts'
 const schema = z.strictObject({
   v: z.literal(1),
   waitId: Uuid,
-  /** `elapsed`: its time came, and that was all it waited for. `timed-out`: its time came before the signal. */
+  /** `elapsed`: the time of a wait without a signal came. `timed-out`: the time came before the signal. */
   outcome: z.enum(['signalled', 'timed-out', 'elapsed']),
-  /** The signal that was held. */
+  /** The held signal. */
   signalId: Uuid.optional(),
 })
 

@@ -1,4 +1,4 @@
-/** @module WaitStarted: the run waits at this place for a signal, for a time, or for whichever comes first; nothing holds a lease meanwhile (RUN-66). */
+/** @module WaitStarted: the run waits at this place for a signal, for a time, or for whichever comes first; no lease is held meanwhile (RUN-66). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
@@ -16,17 +16,17 @@ export const WaitStarted = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     waitId: Uuid,
-    /** Of the place: signal, scope and occurrence. */
+    /** Digest of the place: signal, scope and occurrence. */
     key: Digest,
-    /** Of the signal; absent where only time ends the wait. */
+    /** Name of the signal; absent if only time ends the wait. */
     name: Name.optional(),
-    /** When it is over in any case: RFC 3339. */
+    /** Time at which the wait ends at the latest; RFC 3339. */
     until: z.string().optional(),
-    /** What the payload has to fit. */
+    /** JSON Schema for the signal's payload. */
     schema: JsonRecord.optional(),
     scope: Scope.optional(),
     occurrence: z.int().min(0).optional(),
-    /** The call in whose tool it is requested. */
+    /** The call in whose tool the wait is requested. */
     parentCall: Uuid.optional(),
   }),
 })

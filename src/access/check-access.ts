@@ -1,6 +1,6 @@
 /**
- * @module Whether a token opens what was requested: by its scopes, by the run or the agent that it is bound to, and, where it speaks for one agent, by whose the
- * work is. One judgement for the API, the items of a batch, the pages and the ledger.
+ * @module Access checks: whether a token allows a request, by its scopes, its run or its agent, and the owner of the work. The API, the
+ * items of a batch, the pages and the ledger share these checks.
  */
 import { callByKey, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { Command } from '../../schemas/commands.ts'
@@ -13,7 +13,7 @@ import type { Principal } from '../signing/tokens.ts'
 import type { TokenAccess } from './access.ts'
 import type { Caller } from './caller.ts'
 
-/** Refused where the token lacks the scope or is bound to another run or to one agent. `run`: the one in the path, where there is one. */
+/** A refusal if the token lacks the scope or is bound to another run or to one agent. `run` is the run in the path, if there is one. */
 export function accessRefusal(access: TokenAccess, caller: Principal, run: string | undefined): Refusal | undefined {
   return (
     scopeRefusal(access, caller) ??
@@ -22,7 +22,7 @@ export function accessRefusal(access: TokenAccess, caller: Principal, run: strin
   )
 }
 
-/** Whether a page may offer it. */
+/** Whether a page may offer a link or an action to this caller. */
 export function mayOpen(access: TokenAccess, caller: Principal, run?: string): boolean {
   return accessRefusal(access, caller, run) === undefined
 }
@@ -40,13 +40,13 @@ function scopeRefusal({ scopes, scopeIfBound }: TokenAccess, caller: Principal):
   })
 }
 
-/** Refused where the token is bound to a run and this is another, or none in particular. */
+/** A refusal if the token is bound to a run and the request is for another run or for no particular one. */
 export function withinRun({ run }: Caller, runId: string | undefined): Refusal | undefined {
   if (run === undefined || run === runId) return undefined
   return refusal('run-mismatch', `the token is bound to the run ${run}`, { evidence: { bound: run } })
 }
 
-/** Refused where the token is bound to an agent: audit and export are about all of them. */
+/** A refusal if the token is bound to an agent: audit and export cover all agents. */
 export function ofAllAgents({ agent }: Caller): Refusal | undefined {
   if (agent === undefined) return undefined
   return refusal('agent-mismatch', `the token is bound to the agent ${agent}; audit and export are about all agents`, {
@@ -54,12 +54,12 @@ export function ofAllAgents({ agent }: Caller): Refusal | undefined {
   })
 }
 
-/** Refused to every token that is bound: the tenant's whole history. */
+/** A refusal for every bound token: the request is for the tenant's whole history. */
 export function ofWholeTenant(caller: Caller): Refusal | undefined {
   return withinRun(caller, undefined) ?? ofAllAgents(caller)
 }
 
-/** Refused where the command is about another run than the token's, or speaks for another agent. */
+/** A refusal if the command is for another run than the token's or names another agent. */
 export function commandRefusal(caller: Caller, runId: string, command: Command): Refusal | undefined {
   const outside = withinRun(caller, runId)
   if (outside !== undefined) return command.kind === 'start' ? { ...outside, pointer: '/id' } : outside
@@ -74,7 +74,7 @@ function foreignAgent({ agent }: Caller, command: Command): Refusal | undefined 
   return refusal('agent-mismatch', `the token is bound to the agent ${agent}`, { pointer: foreign[0], evidence })
 }
 
-/** By pointer into the body. */
+/** The agents that the command names, by JSON Pointer into its body. */
 function agentsOf(command: Command): readonly (readonly [string, string | undefined])[] {
   switch (command.kind) {
     case 'envelope':
@@ -93,7 +93,7 @@ function agentsOf(command: Command): readonly (readonly [string, string | undefi
   }
 }
 
-/** A claim, a fork or a branch's report under a token of one agent is that agent's, where the body names none. */
+/** Fills in the agent of a claim, a fork or a branch's report from a token that is bound to one agent, if the body names none. */
 export function asAgent({ agent }: Caller, command: Command): Command {
   if (agent === undefined) return command
   switch (command.kind) {
@@ -108,9 +108,9 @@ export function asAgent({ agent }: Caller, command: Command): Command {
   }
 }
 
-// What a token that speaks for one agent may do in a run: what is that agent's own, and nothing that is the run's or another's.
+// A token that is bound to an agent may change the work of that agent only, not that of the run or of another agent.
 
-/** Given by whoever holds the run: an agent's word must not end it, turn it back, or widen its own bounds. */
+/** Commands for the run's owner: an agent must not be able to end the run, rewind it or widen its own limits. */
 const OF_THE_RUN: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>([
   'manifest',
   'rollback',
@@ -126,7 +126,7 @@ const OF_THE_RUN: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(
   'fail',
 ])
 
-/** Refused whatever the run's state. */
+/** A refusal that does not depend on the run's state. */
 function runBelongsToAll(caller: Caller, { kind }: RunCommand): Refusal | undefined {
   if (caller.agent === undefined || !OF_THE_RUN.has(kind)) return undefined
   return refusal(
@@ -135,7 +135,7 @@ function runBelongsToAll(caller: Caller, { kind }: RunCommand): Refusal | undefi
   )
 }
 
-/** Refused where what the command is about belongs to another agent, or to none. */
+/** A refusal if the target of the command belongs to another agent or to no agent in particular. */
 export function othersWork(
   state: RunState,
   { caller, command, env }: { readonly caller: Caller; readonly command: RunCommand; readonly env: Env },
@@ -150,11 +150,11 @@ export function othersWork(
 
 const NOBODYS = 'no agent’s in particular'
 
-/** Whose the calls, reservations and forks are that a command is about; none where they are not there. */
+/** Owners of the calls, reservations and forks that a command refers to; empty if they do not exist. */
 function ownersOf(state: RunState, command: RunCommand, env: Env): readonly string[] {
   switch (command.kind) {
     case 'start':
-      // Who takes a run up again takes it from whoever has it now.
+      // Resuming a run takes it away from its current owner.
       return ['the whole run’s']
     case 'child-started':
       return callOwner(state, command.body.childOf.callId)
@@ -185,7 +185,7 @@ function callOwner(state: RunState, callId: string): readonly string[] {
   return call === undefined ? [] : [call.agent ?? NOBODYS]
 }
 
-/** A claim may take a call over whose lease has ended, and one that compensates undoes what another call did. */
+/** A claim may take over a call whose lease has expired, and a compensating claim undoes another call: both have the owner of that call. */
 function claimOwners(state: RunState, claim: ClaimCall, env: Env): readonly string[] {
   const phase = claim.phase ?? 'forward'
   const known = callByKey(state, phase, callKey(claim, env.digestOf))

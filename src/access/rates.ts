@@ -1,8 +1,8 @@
 /**
- * @module How much may be asked: requests of a tenant and of a token's subject, the work that they make, and refused tokens of an address.
- * Work is known once it is done: it is charged then, and who owes time is refused until it is paid. Reading and writing have time of their
- * own each, so that no auditor's debt keeps agents from writing. Whoever has the server to itself is not charged: time that nobody else
- * wants is nobody's loss.
+ * @module Rate limits: requests per tenant and per token subject, the work that they cause, and refused tokens per address. The cost of
+ * work is known only afterwards: it is charged then, and a caller in debt is refused until the debt is paid. Reading and writing have
+ * separate allowances, so that an auditor's debt does not keep agents from writing. A caller that has the server to itself is not charged,
+ * since its work delays no other caller.
  */
 import { LRUCache } from 'lru-cache'
 import type { Work, WorkKind } from '../resources/fair-shares.ts'
@@ -10,42 +10,42 @@ import type { MemoryBudget } from '../resources/memory-budget.ts'
 import type { Principal } from '../signing/tokens.ts'
 
 export interface RateSettings {
-  /** Requests a second of one tenant, and of one token subject; 0 turns the limit off. */
+  /** Requests per second of one tenant, and of one token subject; 0 turns the limit off. */
   readonly ratePerSecond: number
-  /** Requests that may come at once on top of the rate. */
+  /** Requests that may arrive at once on top of the rate. */
   readonly rateBurst: number
-  /** Milliseconds of the server's thread a second that one tenant may use for reading, and as many for writing; 0 turns the limit off. */
+  /** Milliseconds of the server's thread per second that one tenant may use for reading, and the same again for writing; 0 turns the limit off. */
   readonly workMsPerSecond: number
-  /** Refused tokens a second of one remote address; 0 turns the limit off. */
+  /** Refused tokens per second of one remote address; 0 turns the limit off. */
   readonly refusedTokensPerSecond: number
 }
 
 type Asker = Pick<Principal, 'tenant' | 'subject'>
 
-/** Why a request may not pass now, and for how long. */
+/** The limit that a request exceeds, and the milliseconds until it may be sent again. */
 export interface RateFault {
   readonly limit: 'requests' | 'work'
   readonly waitMs: number
 }
 
 export interface Rates {
-  /** Counts a request: undefined where it may pass. */
+  /** Counts a request. Returns undefined if the request may pass. */
   admit(caller: Asker, kind: WorkKind): RateFault | undefined
-  /** Charges a tenant for what turned out to be more than one request; it may leave a debt. */
+  /** Charges a tenant for a request that counts as more than one, such as a batch; it may leave a debt. */
   charge(tenant: string, cost: number): void
-  /** Charges tenant and caller for work that was done while others were there; it may leave a debt. */
+  /** Charges the tenant and the caller for work done while other tenants or callers were active; it may leave a debt. */
   worked(work: Work): void
-  /** Counts a refused token: 0 where the address may try again at once, else the milliseconds until it may. */
+  /** Counts a refused token. Returns 0 if the address may try again at once, otherwise the milliseconds until it may. */
   refusedToken(remoteAddress: string): number
 }
 
-/** Refused tokens of one address that may come at once. */
+/** Refused tokens of one address that may arrive at once. */
 const REFUSED_TOKENS_BURST = 100
-/** Seconds' worth of work that may be done at once on top of the rate. */
+/** Work that may be done at once on top of the rate, in seconds of the rate. */
 const WORK_BURST_SECONDS = 30
-/** Of a tenant's time, one caller's: the others always have the rest. */
+/** Share of its tenant's time that one caller may use; the rest always remains for the tenant's other callers. */
 const CALLER_PART = 0.75
-/** How long after a request its tenant and caller count as there. */
+/** How long after a request its tenant and caller count as active. */
 const PRESENCE_MS = 60_000
 const LIMITERS = 7
 
@@ -84,35 +84,35 @@ export function createRates(settings: RateSettings, memory: MemoryBudget, now: (
   }
 }
 
-/** Each of them has as large a part of the share. */
+/** Creates a limiter that gets an equal part of the memory for rates. */
 function rateWithin(memory: MemoryBudget, limit: RateLimit): RateLimiter {
   const limiter = createRateLimiter(limit, Math.floor(memory.limitOf('rates') / LIMITERS))
   memory.watch('rates', () => limiter.bytes)
   return limiter
 }
 
-/** What the names remembered take, where nobody says how much. A name that falls out starts with a full bucket again. */
+/** Default memory limit of the remembered names, in bytes. An evicted name starts again with a full bucket. */
 const NAMES_MAX_BYTES = 2 * 1024 * 1024
 const BUCKET_BYTES = 160
 
-/** Token buckets: so many requests a second for each name, and some at once. */
+/** A token bucket per name: requests per second, and a burst on top. */
 export interface RateLimit {
   readonly perSecond: number
   readonly burst: number
 }
 
 export interface RateLimiter {
-  /** What the names remembered take in memory. */
+  /** Memory used by the remembered names, in bytes. */
   readonly bytes: number
-  /** 0 where the request may pass; else the milliseconds until one may. */
+  /** Returns 0 if the request may pass, otherwise the milliseconds until one may. */
   take(name: string, nowMs: number): number
-  /** Charges what turned out to be more than one request; it may leave a debt. */
+  /** Charges for a request that counts as more than one; it may leave a debt. */
   charge(name: string, nowMs: number, cost: number): void
-  /** 0 where nothing is owed; else the milliseconds until the debt is paid. Takes nothing. */
+  /** Returns 0 if there is no debt, otherwise the milliseconds until it is paid. Consumes nothing. */
   debt(name: string, nowMs: number): number
 }
 
-/** What sums of fractions may fall short of a whole request: whoever waited as long as the answer said must pass. */
+/** Rounding error allowed in sums of fractions: a caller that has waited for the announced time must pass. */
 const ROUNDING = 1e-6
 
 interface Bucket {
@@ -120,7 +120,7 @@ interface Bucket {
   atMs: number
 }
 
-/** A limit of 0 a second lets everything pass. */
+/** A rate of 0 per second lets everything pass. */
 export function createRateLimiter({ perSecond, burst }: RateLimit, maxBytes = NAMES_MAX_BYTES): RateLimiter {
   if (perSecond === 0) return { take: () => 0, charge: () => undefined, debt: () => 0, bytes: 0 }
   const buckets = new LRUCache<string, Bucket>({
@@ -135,7 +135,7 @@ export function createRateLimiter({ perSecond, burst }: RateLimit, maxBytes = NA
       buckets.set(name, full)
       return full
     }
-    // A clock that went back fills nothing.
+    // A clock that went backwards adds nothing to the bucket.
     const passedMs = Math.max(0, nowMs - bucket.atMs)
     bucket.level = Math.min(burst, bucket.level + (passedMs * perSecond) / 1000)
     bucket.atMs = nowMs
@@ -161,7 +161,7 @@ export function createRateLimiter({ perSecond, burst }: RateLimit, maxBytes = NA
   }
 }
 
-/** Whether somebody else has used the server lately. Remembers the last two that differ: enough to say of anybody whether another one was there. */
+/** Tells whether another user was active lately. The last two distinct users are enough to answer this for any name. */
 export class RecentUsers {
   readonly #windowMs: number
   #last: { readonly name: string; readonly atMs: number } | undefined
@@ -176,7 +176,7 @@ export class RecentUsers {
     this.#last = { name, atMs: nowMs }
   }
 
-  /** True where anybody but `name` was seen within the window. */
+  /** True if a user other than `name` was seen within the window. */
   othersThan(name: string, nowMs: number): boolean {
     const other = this.#last?.name === name ? this.#other : this.#last
     return other !== undefined && nowMs - other.atMs <= this.#windowMs

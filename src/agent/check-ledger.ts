@@ -1,4 +1,4 @@
-/** @module The options of a runtime and of its ledger, judged where it is opened. */
+/** @module Validation rules for the options of a runtime and of its ledger client, applied when the runtime is opened. */
 import type { ClientOptions } from '../client/client.ts'
 import {
   aList,
@@ -15,7 +15,7 @@ import type { RuntimeOptions } from './runtime/runtime.ts'
 
 export const RUNTIME: OptionRules<RuntimeOptions> = {
   tokens: callable,
-  // What is in it is judged where it is read: `invalid-prices`.
+  // The content of the price table is validated where it is read, with `invalid-prices`.
   prices: anObject,
   codecs: aList,
   onWait: callable,

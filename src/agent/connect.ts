@@ -1,4 +1,4 @@
-/** @module The runtime on a ledger behind HTTP. */
+/** @module Opens the runtime on a ledger that is reached over HTTP. */
 import { type ClientOptions, createClient } from '../client/client.ts'
 import type { Codec, CodecValues } from './calls/codecs.ts'
 import { checkConnect } from './check-ledger.ts'
@@ -6,8 +6,8 @@ import { httpConnection } from './runtime/http-connection.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
 /**
- * A ledger behind HTTP. Nothing is requested until the first run. Throws `invalid-prices`, `invalid-codec`; what a ledger refuses later is `LedgerRefused`,
- * and one that cannot be reached `UnreachableError`.
+ * Returns a runtime on a ledger behind HTTP. Nothing is requested until the first run. Throws `invalid-prices`, `invalid-codec`. A later refusal by the ledger
+ * throws `LedgerRefused`; an unreachable ledger throws `UnreachableError`.
  * @example
  * ```ts
  * import { connect } from 'countersign/agent'

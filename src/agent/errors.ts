@@ -1,4 +1,4 @@
-/** @module Every error of the runtime: a stable code, and what a program or a person needs to go on. */
+/** @module Every error of the runtime, each with a stable code and the evidence that a program or a person needs to proceed. */
 import type { AgentErrorCode, LedgerErrorCode } from '../../schemas/error-code.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
@@ -7,7 +7,7 @@ import type { Problem } from './runtime/connection.ts'
 import { memberOf, thrownText } from './thrown.ts'
 
 /**
- * A fault that the runtime found itself. `code` is stable (`AgentErrorCode`), `evidence` says in plain JSON what was expected and what came.
+ * An error that the runtime itself detected. `code` is stable (`AgentErrorCode`); `evidence` is plain JSON with the expected and the actual values.
  * @example
  * ```ts
  * import { AgentError, open } from 'countersign/agent'
@@ -23,10 +23,10 @@ import { memberOf, thrownText } from './thrown.ts'
  * ```
  */
 export class AgentError extends Error {
-  /** Said here, since the classes of a bundle may be renamed. */
+  /** A literal, because a bundler may rename the class. */
   static readonly errorName: string = 'AgentError'
   readonly code: AgentErrorCode
-  /** What was expected and what came, or what is at fault: plain JSON. */
+  /** Expected and actual values, or the faulty item, as plain JSON. */
   readonly evidence: JsonObject
 
   constructor(code: AgentErrorCode, message: string, evidence: JsonObject = {}, options?: ErrorOptions) {
@@ -38,7 +38,7 @@ export class AgentError extends Error {
 }
 
 /**
- * The ledger refused: `code` is the ledger's own, such as `budget-exceeded`; `retryAfterMs` (milliseconds) where a later try may do.
+ * The ledger refused a command. `code` is the ledger's own, such as `budget-exceeded`; `retryAfterMs` (milliseconds) is set if a later retry may succeed.
  * @example
  * ```ts
  * import { LedgerRefused, open } from 'countersign/agent'
@@ -61,7 +61,7 @@ export class LedgerRefused extends AgentError {
 }
 
 /**
- * To be thrown by a tool that cannot tell whether it did what it was called for: the call is then in doubt, and not tried again silently.
+ * Thrown by a tool that cannot tell whether its side effect happened. The call is then in doubt and is never retried silently.
  * @example
  * ```ts
  * import { InDoubt, OutcomeUnknown, open } from 'countersign/agent'
@@ -87,7 +87,8 @@ export class OutcomeUnknown extends Error {
 }
 
 /**
- * Whether a call was executed is not known (`call-in-doubt`): find out, then resolve it. It is never run again silently; `evidence` has `tool` and `callId`.
+ * It is not known whether a call was executed (`call-in-doubt`): find out, then resolve it. The call is never run again silently. `evidence` has `tool` and
+ * `callId`.
  * @example
  * ```ts
  * import { InDoubt, open } from 'countersign/agent'
@@ -116,8 +117,8 @@ export class InDoubt extends AgentError {
 }
 
 /**
- * The run waits for somebody (`run-waiting`), and is configured to wait in no process: `run({ whenWaiting: 'leave' })`. It stays open, nothing is rolled back; the
- * next resume goes on where this one left.
+ * The run has to wait (`run-waiting`) and is configured not to wait in a process: `run({ whenWaiting: 'leave' })`. The run stays open and nothing is rolled
+ * back; the next resume continues from this point.
  * @example
  * ```ts
  * import { open, RunWaiting } from 'countersign/agent'
@@ -136,7 +137,8 @@ export class RunWaiting extends AgentError {
 }
 
 /**
- * The time of a wait came before its signal (`wait-timed-out`): the same live, on resume and on replay. `evidence` has `name`, `waitId` and `until`.
+ * The deadline of a wait passed before its signal arrived (`wait-timed-out`). The result is the same live, on resume and on replay. `evidence` has `name`,
+ * `waitId` and `until`.
  * @example
  * ```ts
  * import { open, WaitTimedOut } from 'countersign/agent'
@@ -155,12 +157,12 @@ export class WaitTimedOut extends AgentError {
   }
 }
 
-/** Of a resume, of a replay, or of the part of another run that a branch is served. */
+/** Code for a divergence in a resume, in a replay, or in the part of another run that a branch inherits. */
 export type DivergenceCode = 'resume-diverged' | 'replay-diverged' | 'branch-diverged'
 
 /**
- * The code asks for something else than the record holds (`resume-diverged`, `replay-diverged`, `branch-diverged`). Nothing ran; the run stays open.
- * `evidence` has what was expected and what came.
+ * The code requests something that differs from the recorded run (`resume-diverged`, `replay-diverged`, `branch-diverged`). Nothing was executed and the run
+ * stays open. `evidence` has the expected and the actual request.
  * @example
  * ```ts
  * import { open, ResumeDiverged } from 'countersign/agent'
@@ -180,8 +182,8 @@ export class ResumeDiverged extends AgentError {
 }
 
 /**
- * What an agent gave contradicts what was established, or its manifest (`handoff-refused`): the run was rewound, and no repair is left. `findings` say why,
- * `restored` is what is established now, `attempts` how often the agent was called.
+ * An agent's handoff contradicts the established context or the agent's manifest (`handoff-refused`). The run was rewound and no repair attempt is left.
+ * `findings` give the reasons, `restored` is the context established now, `attempts` is the number of times the agent was called.
  * @example
  * ```ts
  * import { HandoffRefused, open } from 'countersign/agent'
@@ -199,9 +201,9 @@ export class ResumeDiverged extends AgentError {
 export class HandoffRefused extends AgentError {
   static override readonly errorName = 'HandoffRefused'
   readonly findings: readonly Finding[]
-  /** What is established now. */
+  /** The context that is established after the rewind. */
   readonly restored: Established
-  /** How often the agent was called. */
+  /** Number of times the agent was called. */
   readonly attempts: number
 
   constructor(agent: string, attempts: number, refused: { findings: readonly Finding[]; restored: Established }) {
@@ -221,9 +223,9 @@ export class HandoffRefused extends AgentError {
 }
 
 /**
- * A failure of a call as the record holds it: what its caller catches, the same live, on resume and on replay. `name`, `message`, `code` and `status` are those of
- * the error that was thrown, as far as it had them. `cause` is that error itself, in the life that saw it alone. A class of your own is caught as itself where the
- * tool names it (`errors`).
+ * The recorded failure of a call. Its caller catches the same error live, on resume and on replay. `name`, `message`, `code` and `status` are copied from the
+ * thrown error, as far as it had them. `cause` is the thrown error itself, only in the process that caught it. To catch an instance of your own class, list the
+ * class in the tool's `errors` option.
  * @example
  * ```ts
  * import { open, RecordedFailure } from 'countersign/agent'
@@ -237,7 +239,7 @@ export class HandoffRefused extends AgentError {
  */
 export class RecordedFailure extends Error {
   readonly code: string | undefined
-  /** Of an answer over HTTP, where the error told one. */
+  /** HTTP status, if the error carried one. */
   readonly status: number | undefined
   readonly evidence: Json | undefined
 
@@ -252,7 +254,8 @@ export class RecordedFailure extends Error {
 }
 
 /**
- * The tool ran and what it did could not be recorded (`outcome-not-recorded`): `result` is what it gave. The call is in doubt; look before it runs again.
+ * The tool ran, but its outcome could not be recorded (`outcome-not-recorded`). `result` is the tool's return value. The call is in doubt: check before you run
+ * it again.
  * @example
  * ```ts
  * import { OutcomeNotRecorded } from 'countersign/agent'
@@ -278,7 +281,7 @@ export class OutcomeNotRecorded extends AgentError {
 const MESSAGE_MAX_CHARS = 16_000
 const NAME_MAX_CHARS = 256
 
-/** What the record keeps of anything that was thrown. */
+/** Converts anything that was thrown to the failure that is recorded for it. */
 export function failureOf(error: unknown): Failure {
   const message = clip(thrownText(error), MESSAGE_MAX_CHARS)
   if (typeof error !== 'object' || error === null) return { message }
@@ -295,7 +298,7 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** Cut, and without half a surrogate pair. */
+/** Truncates a text to `maxChars` and replaces unpaired surrogates with U+FFFD. */
 export function clip(text: string, maxChars: number): string {
   return text
     .slice(0, maxChars)

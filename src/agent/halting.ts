@@ -1,4 +1,4 @@
-/** @module Which refusals end a program's part in a run. */
+/** @module The refusals after which a process stops working on a run. */
 
-/** After these this process is not the run's any more, or is not heard for a while: what it does is no reason to undo the run. */
+/** After one of these refusals the process no longer owns the run, or its requests are rejected for a while; that is no reason to undo the run. */
 export const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated', 'rate-limited'])

@@ -1,4 +1,4 @@
-/** @module The connection to a ledger in this process. It brings the whole ledger along: `open` loads it when it is called. */
+/** @module The connection to a ledger in this process; it depends on the whole ledger, so `open` imports it lazily. */
 
 import { Tenant } from '../../schemas/names.ts'
 import { type Embedded, openEmbedded, type ServeAddress, type Served } from '../compose/embedded.ts'
@@ -12,7 +12,7 @@ interface Place {
   /** The data folder, or `:memory:`. */
   readonly path: string
   readonly caller: Caller
-  /** Where it is served over HTTP, too. */
+  /** HTTP address to serve the ledger at, if any. */
   readonly address: ServeAddress | undefined
 }
 

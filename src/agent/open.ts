@@ -1,4 +1,4 @@
-/** @module The runtime on a ledger in this process, or on what the environment names. */
+/** @module Opens the runtime on a ledger in this process, or on the ledger that the environment variables name. */
 import type { ServeAddress } from '../compose/embedded.ts'
 import { type Codec, type CodecValues, checkedCodecs } from './calls/codecs.ts'
 import { RUNTIME } from './check-ledger.ts'
@@ -8,20 +8,20 @@ import { checkedPrices } from './models/price-table.ts'
 import { aName, checkOptions, names, type OptionRules, text } from './option-rules.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
-/** Where the ledger of this process is and who writes to it, with the settings of the runtime. */
+/** The location of the ledger in this process and the identity of its writer, together with the settings of the runtime. */
 export interface OpenOptions<C extends readonly Codec[] = readonly []> extends RuntimeOptions<C> {
-  /** The data folder; default `./.countersign`. `:memory:` keeps everything in this process, for tests. */
+  /** The data folder; default `./.countersign`. `:memory:` keeps everything in memory, for tests. */
   readonly path?: string
-  /** Who writes; default `local`. */
+  /** The actor that events are written as; default `local`. */
   readonly actor?: string
-  /** Default `default`. */
+  /** Tenant; default `default`. */
   readonly tenant?: string
   /**
-   * A port, and optionally a host (default 127.0.0.1), at which the same ledger's API and pages are served until it is closed; 0 takes a free one. `url` says
-   * where. Sign in with `countersign token`.
+   * A port, and optionally a host (default 127.0.0.1), at which the same ledger's API and pages are served until it is closed; 0 selects a free port. `url`
+   * holds the resulting address. Sign in with `countersign token`.
    */
   readonly serve?: number | { readonly port: number; readonly host?: string }
-  /** What the actor may decide, where an approval asks for a role. */
+  /** Roles of the actor, for approvals that require a role. */
   readonly roles?: readonly string[]
 }
 
@@ -30,7 +30,7 @@ const OPEN: OptionRules<OpenOptions> = {
   path: text,
   actor: aName,
   tenant: text,
-  // `invalid-serve` says what is wrong in it.
+  // Further errors in the value are reported by `addressOf`, as `invalid-serve`.
   serve: (value) => (value === null ? 'a port, or { port, host }' : undefined),
   roles: names(Number.POSITIVE_INFINITY),
 }
@@ -40,9 +40,9 @@ const LOOPBACK = '127.0.0.1'
 const PORT_MAX = 65_535
 
 /**
- * Opens a ledger in this process, without a server. One handle per store: opened again, it is shared and closed with its last user.
- * Throws `StoreOpenError` (`store-locked`), naming the server's URL, where another process owns the store, and `serve-failed` where the address of `serve` cannot
- * be had: then nothing stays open.
+ * Opens a ledger in this process, without a server. There is one handle per store: a second `open` shares it, and it is closed with its last user. Throws
+ * `StoreOpenError` (`store-locked`), with the server's URL, if another process owns the store, and `serve-failed` if the address of `serve` is not available;
+ * in that case nothing stays open.
  * @example
  * ```ts
  * import { open } from 'countersign/agent'
@@ -62,7 +62,7 @@ export async function open<const C extends readonly Codec[] = readonly []>(
   if (settings.prices !== undefined) checkedPrices(settings.prices)
   checkedCodecs(settings.codecs)
   const caller = { tenant, actor, ...(roles !== undefined && { roles }) }
-  // The ledger's own code, which a program that only connects to one must not load.
+  // Imported lazily: a program that only connects to a remote ledger must not load the ledger's code.
   const { ledgerHere } = await import('./ledger-here.ts')
   return createRuntime(await ledgerHere({ path, caller, address }), settings)
 }
@@ -84,8 +84,8 @@ function addressOf(serve: NonNullable<OpenOptions['serve']>, path: string): Serv
 }
 
 /**
- * `COUNTERSIGN_URL` and `COUNTERSIGN_TOKEN`: a ledger behind HTTP. Else in this process: `COUNTERSIGN_DATA`, `COUNTERSIGN_ACTOR`,
- * `COUNTERSIGN_TENANT`, or with nothing set `./.countersign`.
+ * With `COUNTERSIGN_URL` and `COUNTERSIGN_TOKEN`: connects to a ledger behind HTTP. Otherwise opens one in this process from `COUNTERSIGN_DATA`,
+ * `COUNTERSIGN_ACTOR` and `COUNTERSIGN_TENANT`; the default data folder is `./.countersign`.
  * @example
  * ```ts
  * import { fromEnv } from 'countersign/agent'

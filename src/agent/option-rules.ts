@@ -1,18 +1,18 @@
-/** @module Options as a program gives them: what is misspelt, or no such value, is an error where it is said, and not a default that goes unnoticed. */
+/** @module Validation of options: a misspelt name or an invalid value is an error at the call, instead of a default that is applied silently. */
 import { nearestName } from '../../schemas/nearest-name.ts'
 import { isCurrency, isMoney, NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import { AgentError } from './errors.ts'
 
-/** What an option takes, in words, where the value is none of it. */
+/** Returns the expected value in words if the given value is invalid, otherwise undefined. */
 export type Rule = (value: unknown) => Expected | undefined
-/** In words, or what is wrong in a value that has members of its own. */
+/** The expected value in words, or the error inside a value that has members of its own. */
 type Expected = string | { readonly inside: string }
-/** A rule for each option: the compiler names one that is missing. */
+/** One rule per option; the compiler reports a missing one. */
 export type OptionRules<Options> = { readonly [Name in keyof Required<Options>]: Rule }
 
 type Rules = Readonly<Record<string, Rule>>
 
-/** The longest that a timer can wait. */
+/** Longest delay of a timer, in milliseconds. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
 const rule =
@@ -26,7 +26,7 @@ const isFrom = (least: number, value: unknown): boolean => typeof value === 'num
 
 export const anything: Rule = () => undefined
 export const text = rule('a text that is not empty', isText)
-/** As the ledger takes it. */
+/** A name with the length limits of the ledger. */
 export const aName = rule(
   `a text of 1 to ${NAME_MAX_CHARS} characters`,
   (value) => isText(value) && String(value).length <= NAME_MAX_CHARS,
@@ -35,7 +35,7 @@ export const chars = (least: number, most: number): Rule =>
   rule(`a text of ${least} to ${most} characters`, (value) => {
     return typeof value === 'string' && value.length >= least && value.length <= most
   })
-/** Each of them an object with options of its own. */
+/** A list of objects that each have options. */
 export const groups =
   <Options>(most: number, rules: OptionRules<Options>, needed: readonly (keyof Options & string)[] = []): Rule =>
   (value) => {
@@ -81,7 +81,7 @@ export const milliseconds = rule(
   `a number of milliseconds, such as 5_000, up to ${TIMER_MAX_MS}`,
   (value) => isFrom(0, value) && Number(value) <= TIMER_MAX_MS,
 )
-/** In no time at all nothing can be done. */
+/** A timeout in milliseconds; 0 is rejected, since nothing can finish in no time. */
 export const timeout = rule(
   `a number of milliseconds, such as 5_000, above 0 and up to ${TIMER_MAX_MS}`,
   (value) => isFrom(0, value) && value !== 0 && Number(value) <= TIMER_MAX_MS,
@@ -93,7 +93,7 @@ export function either(expected: string, ...rules: readonly Rule[]): Rule {
   return (value) => (rules.some((each) => each(value) === undefined) ? undefined : expected)
 }
 
-/** An object with options of its own: what is wrong in it is named by its place. */
+/** An object with nested options; an error in it names the nested option. */
 export function group<Options>(rules: OptionRules<Options>, needed: readonly (keyof Options & string)[] = []): Rule {
   return (value) => {
     if (!isObject(value)) return 'an object'
@@ -102,7 +102,7 @@ export function group<Options>(rules: OptionRules<Options>, needed: readonly (ke
   }
 }
 
-/** Throws `invalid-option`; `of` says whose options these are, such as `cs.tool(charge)`. */
+/** Throws `invalid-option`. `of` names the call that the options belong to, such as `cs.tool(charge)`. */
 export function checkOptions<Options>(
   of: string,
   options: unknown,
@@ -134,7 +134,7 @@ interface OptionFault {
   readonly nearest?: string
 }
 
-/** One that is undefined is treated as absent. */
+/** An option whose value is undefined is treated as absent. */
 function faultIn(options: object, rules: Rules): OptionFault | undefined {
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined) continue

@@ -1,6 +1,6 @@
 /**
- * @module `countersign-client/agent`: tools, runs and sagas on a ledger behind HTTP. Nothing here, and nothing it imports, is of the server or of a
- * schema library; it needs `AsyncLocalStorage`, hashes and files of Node. `countersign/agent` is this and a ledger in the process.
+ * @module `countersign-client/agent`: tools, runs and sagas on a ledger behind HTTP. Neither this module nor its imports depend on the server or on a schema
+ * library; they need only `AsyncLocalStorage`, hashes and files of Node. `countersign/agent` adds a ledger in the process.
  */
 
 export type { AgentErrorCode, LedgerErrorCode } from '../../schemas/error-code.ts'

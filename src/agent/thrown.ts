@@ -1,6 +1,8 @@
-/** @module Reading what was thrown. Anything can be thrown, also what throws when it is read: a getter, a proxy, an object without a prototype. */
+/**
+ * @module Safe access to thrown values. Anything can be thrown, including objects whose members throw when read: getters, proxies, objects without a prototype.
+ */
 
-/** One member, undefined where it cannot be read. */
+/** One member, or undefined if it cannot be read. */
 export function memberOf(value: unknown, name: string | symbol): unknown {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined
   try {
@@ -10,7 +12,7 @@ export function memberOf(value: unknown, name: string | symbol): unknown {
   }
 }
 
-/** Own enumerable members that can be read. */
+/** The own enumerable members; the value of an unreadable one is undefined. */
 export function membersOf(value: object): (readonly [string, unknown])[] {
   try {
     return Object.keys(value).map((name) => [name, memberOf(value, name)] as const)
@@ -19,13 +21,13 @@ export function membersOf(value: object): (readonly [string, unknown])[] {
   }
 }
 
-/** Its message, or what it is as text. */
+/** The message of a thrown value, or the value as text. */
 export function thrownText(thrown: unknown): string {
   const message = memberOf(thrown, 'message')
   return typeof message === 'string' ? message : asText(thrown)
 }
 
-/** With its name in front, where it has one. */
+/** The message, prefixed with the name if there is one. */
 export function thrownReason(thrown: unknown): string {
   const name = memberOf(thrown, 'name')
   return typeof name === 'string' && name !== '' ? `${name}: ${thrownText(thrown)}` : thrownText(thrown)
@@ -39,10 +41,10 @@ function asText(value: unknown): string {
   }
 }
 
-/** Read of errors while a failure is judged and recorded. */
+/** Members that are read while a failure is judged and recorded. */
 const READ = ['name', 'message', 'code', 'status', 'statusCode', 'cause'] as const
 
-/** What was thrown, where all of it can be read; else an error with what can be, and the other as its cause. */
+/** Returns the thrown value if all of `READ` can be read; otherwise an error with the readable members and the thrown value as its cause. */
 export function readable(thrown: unknown): unknown {
   if ((typeof thrown !== 'object' && typeof thrown !== 'function') || thrown === null) return thrown
   try {
@@ -60,7 +62,7 @@ export function readable(thrown: unknown): unknown {
   }
 }
 
-/** What an error was thrown for, as far as that can be read. */
+/** The cause of an error, made readable; undefined if it cannot be read. */
 export function causeOf(error: unknown): unknown {
   return readable(memberOf(error, 'cause'))
 }

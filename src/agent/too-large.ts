@@ -1,4 +1,7 @@
-/** @module What ends the code of a run and is no reason to undo it; above all what is too large for the record: the code is told, and may go on with less (RUN-181). */
+/**
+ * @module Errors that end the code of a run without undoing the run, above all values too large to record: the code gets the error and may retry with less
+ * (RUN-181).
+ */
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
 import { AgentError, failureOf, RecordedFailure } from './errors.ts'
@@ -7,7 +10,7 @@ import { ApprovalDenied, ResultTooLarge } from './loop/tool-error.ts'
 import { SagaFailed } from './saga/saga-result.ts'
 import { causeOf } from './thrown.ts'
 
-/** What the ledger says of what is only too much. */
+/** Refusal codes of the ledger for content that exceeds a size limit. */
 export const TOO_LARGE: ReadonlySet<string> = new Set([
   'append-too-large',
   'body-too-large',
@@ -25,21 +28,21 @@ export function isTooLarge(error: unknown): boolean {
 const RESULT = 'ResultTooLarge'
 const OF_THE_RECORD: ReadonlySet<unknown> = new Set(['AgentError', 'LedgerRefused', RESULT])
 
-/** What the record keeps of it where it ended a branch: a result is told from a failure of a tool's own. */
+/** The recorded failure of a branch that ended with this error. The name `ResultTooLarge` distinguishes an oversized result from a tool's own failure. */
 export function tooLargeFailure(error: unknown): Failure {
   const failure = failureOf(error)
   return error instanceof ResultTooLarge ? { ...failure, code: 'value-too-large', details: { name: RESULT } } : failure
 }
 
-/** Whether it was that. */
+/** Whether a recorded failure is one from `tooLargeFailure`. */
 export function wasTooLarge(failure: Failure | undefined): boolean {
   const { code = '', details = null } = failure ?? {}
   return TOO_LARGE.has(code) && isJsonObject(details) && OF_THE_RECORD.has(details.name)
 }
 
 /**
- * Whether what the code of a run ended with is no reason to undo it: something is too large for the record, or nobody decided on a call in time (RUN-182).
- * Libraries wrap what they are thrown. What a tool has failed with is its failure, and that of a step is its saga's.
+ * Whether the error that ended the code of a run is no reason to undo it: something is too large to record, or an approval expired undecided (RUN-182). The
+ * cause chain is searched, because libraries wrap errors. The recorded failure of a tool never counts, nor does that of a saga.
  */
 export function leavesOpen(error: unknown): boolean {
   let cause: unknown = error
@@ -52,7 +55,7 @@ export function leavesOpen(error: unknown): boolean {
   return false
 }
 
-/** Of a value that the record does not take: `subject cannot be recorded: reason`, with the code of what is only too much. */
+/** The error for a value that cannot be recorded: `subject cannot be recorded: reason`. An oversized value gets the given `code`. */
 export function notRecordable(
   subject: string,
   { reason, tooLarge }: { readonly reason: string; readonly tooLarge?: true },
@@ -66,7 +69,7 @@ export function notRecordable(
   return new AgentError(code, `${message}; hand over less, or where it is kept`, evidence)
 }
 
-/** Of the output of a run, whose code has ended. */
+/** The error for an oversized output of a run whose code has ended. */
 export function outputTooLarge(runId: string, reason: string, cause?: Error): AgentError {
   const message = `the output of the run ${runId} is too large to be recorded (${reason}): nothing was undone, and the run is open; let it give less, or where that is kept, or let the ledger take more (value-max-bytes), and start it again by its id`
   return new AgentError('value-too-large', message, { runId, reason }, { cause })

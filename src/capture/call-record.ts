@@ -1,6 +1,6 @@
 /**
- * @module Calls on the ledger's own commands: claimed before they are forwarded, settled before they are answered. Nothing is ever sent to the tool again
- * from here; what is repeated is a command of the ledger, under its own idempotency key.
+ * @module Records calls with the ledger's own commands: claimed before they are forwarded, settled before they are answered. A request is never sent to the
+ * tool a second time; only commands of the ledger are repeated, with their idempotency keys.
  */
 import { randomUUID } from 'node:crypto'
 import type { Json, JsonObject } from '../../schemas/json.ts'
@@ -19,7 +19,7 @@ import { type Desk, ledgerAway, notRecorded, openElsewhere, reasonOfError, refus
 import type { Claimed, EntranceName, Outcome, Ticket } from './ticket.ts'
 
 export interface CallRecordOptions {
-  /** For claims: gives up before the host does. */
+  /** Client whose timeout is shorter than the host's, so that a claim fails before the host gives up. */
   readonly client: Client
   readonly run: RecordedRun
   /** Default `mcp`. */
@@ -28,9 +28,9 @@ export interface CallRecordOptions {
   readonly agent: string | undefined
   readonly effects: Effects
   readonly secrets: Secrets
-  /** The process that carries calls out, where its death can be proved. */
+  /** Identifies the process that executes the calls, if its death can be proved. */
   readonly owner: string | undefined
-  /** Default: one that is renewed while the call is under way. */
+  /** Default: 60,000, renewed while the call runs. */
   readonly leaseMs?: number
   readonly whenAway: 'refuse' | 'pass'
   readonly desk: Desk
@@ -38,9 +38,9 @@ export interface CallRecordOptions {
 
 export type Admission =
   | { readonly kind: 'forward'; readonly ticket: Ticket }
-  /** `code`: of the ledger's refusal. `isAway`: it gave no answer, so that the claim may be on record. */
+  /** `code`: the code of the ledger's refusal. `isAway`: the ledger did not answer, so the claim may have been recorded. */
   | { readonly kind: 'refused'; readonly text: string; readonly code?: string; readonly isAway?: true }
-  /** The same call under the host's own key: its recorded answer. */
+  /** A repeated call with the host's own call key: the recorded answer. */
   | { readonly kind: 'recorded'; readonly result: Json }
 
 export type Joined =
@@ -70,7 +70,7 @@ export class CallRecord {
     })
   }
 
-  /** Whether the call may be forwarded: with its claim on record, or let through. */
+  /** Decides whether the call may be forwarded: its claim is recorded, or it is let through while the ledger is unavailable. */
   async admit(call: ToolCall): Promise<Admission> {
     const body = this.#claimOf(call)
     try {
@@ -100,8 +100,8 @@ export class CallRecord {
   }
 
   /**
-   * The call of this key, whoever claimed it: `open` with the claim that was found, `claimed` with one that was made now, `over` where its outcome is on record.
-   * Nothing says whether it may run: an entrance that only hears of calls asks `unlessEqual` for that.
+   * Joins the call of this key, regardless of which process claimed it: `open` with the existing claim, `claimed` with a new one, `over` if its outcome is
+   * recorded. This does not decide whether the call may run; an entrance that only observes calls uses `unlessEqual` for that.
    */
   async join(call: ToolCall & { readonly callKey: string }): Promise<Joined> {
     const body = this.#claimOf(call)
@@ -120,7 +120,7 @@ export class CallRecord {
     }
   }
 
-  /** A call that was joined may run, but for one that must not run beside its equal while there is one. */
+  /** Admits a joined call, unless its tool must not run concurrently with an equal call and there is one. */
   async unlessEqual({ tool }: ToolCall, ticket: Ticket): Promise<Admission> {
     const { claim } = ticket
     if (claim === undefined || ruleOf(this.#options.effects, tool).effect !== 'once') return { kind: 'forward', ticket }
@@ -128,7 +128,7 @@ export class CallRecord {
     return refused ?? { kind: 'forward', ticket }
   }
 
-  /** Records the outcome; where that cannot be done, what the host is told instead of the answer. */
+  /** Records the outcome; if that fails, returns the text for the host in place of the answer. */
   async settle(ticket: Ticket, outcome: Outcome): Promise<Settled> {
     const recorded = { ...this.#recordedOutcome(outcome), ...spending(ticket, outcome) }
     if (ticket.claim === undefined) {
@@ -147,7 +147,7 @@ export class CallRecord {
     }
   }
 
-  /** What is still owed is recorded, as far as the ledger answers. */
+  /** Records everything that is still owed, as far as the ledger answers. */
   async close(): Promise<{ readonly owed: number }> {
     await this.#debts.pay().catch(() => undefined)
     return { owed: this.#debts.owed }
@@ -179,7 +179,7 @@ export class CallRecord {
     }
   }
 
-  /** The host says which call it is: a repeat gets what is on record. */
+  /** The host identifies the call by its key: a repeated call gets the recorded answer. */
   async #keyed(body: ClaimCall, callKey: string): Promise<Admission> {
     const answer = await this.#claim({ ...body, key: `mcp-key:${callKey}` })
     if (answer.created) return this.#admitted(body, answer.body)
@@ -196,8 +196,8 @@ export class CallRecord {
   }
 
   /**
-   * Each request is a call of its own: equal ones are counted, and the key is the first count that has no final outcome. So the ledger itself refuses an equal
-   * call while one is open or in doubt, whichever process made it, and takes a retry of a call in doubt as an attempt at that call.
+   * Each request is a separate call: equal calls are counted, and the key contains the first count without a final outcome. The ledger thus refuses an equal
+   * call while one is open or in doubt, whichever process made it, and treats a retry of a call in doubt as an attempt of that call.
    */
   async #counted(body: ClaimCall): Promise<Admission> {
     const digest = jsonDigest({ server: this.#options.server, tool: body.tool, args: body.args })
@@ -218,7 +218,7 @@ export class CallRecord {
     }
   }
 
-  /** An equal call that may run beside another one takes the next count; an approval that nobody decided in time is requested anew the next time. */
+  /** An equal call that may run concurrently takes the next count; after an expired approval, the next request asks for a new one. */
   #orNext(
     error: unknown,
     { digest, count, isOnce }: { readonly digest: string; readonly count: number; readonly isOnce: boolean },
@@ -239,7 +239,10 @@ export class CallRecord {
     }
   }
 
-  /** Of a call that must not run beside its equal, the claim is on record before others are looked at: of two that look at once, one sees the other. */
+  /**
+   * For a call that must not run concurrently with an equal one, the claim is recorded before others are checked: of two concurrent checks, at least one sees
+   * the other.
+   */
   async #unlessElsewhere(body: ClaimCall, claimed: JsonObject, ended: Ended): Promise<Admission> {
     const { callId, fence } = claimed
     const refused = await this.#refusedElsewhere(body.tool, { callId: String(callId), fence: Number(fence) })
@@ -256,7 +259,7 @@ export class CallRecord {
     const why =
       found.kind === 'call' ? `an equal call is open: ${found.place.callId} of run ${found.place.runId}` : found.why
     const error = { message: `not forwarded: ${this.#clean(why)}`.slice(0, REASON_MAX_CHARS), code: 'not-forwarded' }
-    // Where that cannot be recorded now, it is owed.
+    // If this cannot be recorded now, it is kept as a debt.
     await this.#debts.settle({ callId, body: { fence, error } }).catch(() => undefined)
     const text = found.kind === 'call' ? openElsewhere({ ...found.place, tool }, desk) : ledgerAway(tool, error.message)
     return { kind: 'refused', text }
@@ -267,7 +270,7 @@ export class CallRecord {
     try {
       for await (const call of this.#options.client.openCalls({ equalTo: own })) calls.push(call)
     } catch (error) {
-      // Within its own run, the claim itself has refused an equal one (CAP-5).
+      // Within the same run, the claim itself has already refused an equal call (CAP-5).
       if (error instanceof LedgerError && error.code === 'run-mismatch') return { kind: 'none' }
       return { kind: 'unseen', why: `the open calls of other runs could not be looked at: ${reasonOfError(error)}` }
     }
@@ -316,7 +319,7 @@ function ticketOf({ tool, reserve, leaseMs = LEASE_MS }: ClaimCall, { callId, fe
   return { tool, reserve, claim: { callId: String(callId), fence: Number(fence), leaseMs } }
 }
 
-/** What was answered has cost what it costs; of a failure the reservation is given back, and of a doubt it stays. */
+/** An answered call is charged its price; the reservation is released after a failure, and kept while the outcome is unknown. */
 function spending({ reserve }: Ticket, { result }: Outcome): Pick<Outcome, 'usage'> {
   if (reserve === undefined || result === undefined) return {}
   const { cost, currency } = reserve
@@ -330,7 +333,7 @@ type Elsewhere =
   | { readonly kind: 'call'; readonly place: { readonly runId: string; readonly callId: string } }
   | { readonly kind: 'unseen'; readonly why: string }
 
-/** The ledger did not say whether the claim is on record. */
+/** The ledger did not answer, so it is unknown whether the claim is recorded. */
 class ClaimLost extends Error {
   readonly claim: ClaimDebt
 

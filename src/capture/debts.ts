@@ -1,6 +1,6 @@
 /**
- * @module What is owed to the ledger: outcomes that it could not record, claims of which it is not known whether they are on record, and the gap in which calls
- * were let through. Each goes again under its own idempotency key, in order, before anything new is claimed.
+ * @module Records that are owed to the ledger: outcomes that it could not record, claims that may or may not be recorded, and the gap in which calls were let
+ * through. Each is sent again with its own idempotency key, in order, before anything new is claimed.
  */
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -25,7 +25,7 @@ type Debt =
   | (ClaimDebt & { readonly kind: 'not-forwarded' })
   | (ClaimDebt & { readonly kind: 'passed'; readonly ticket: Ticket })
 
-/** More than these are counted in the gap alone. */
+/** Once this many debts are kept, further calls that were let through are only counted in the gap. */
 const PASSED_MAX = 1_000
 const REASON_MAX_CHARS = 1_024
 
@@ -34,7 +34,7 @@ export interface DebtsOptions {
   readonly run: RecordedRun
   readonly entrance: EntranceName
   readonly server: string
-  /** A call that was let through has its claim now, and is still under way. */
+  /** A call that was let through has been claimed later, and is still running. */
   readonly onClaimed: (ticket: Ticket, claimed: JsonObject) => void
 }
 
@@ -52,7 +52,7 @@ export class Debts {
     return this.#debts.length + (this.#gap === undefined ? 0 : 1)
   }
 
-  /** A call is let through unrecorded. */
+  /** Notes that a call is let through unrecorded. */
   passed(tool: string, claim: ClaimDebt): Ticket {
     const ticket: Ticket = { tool, reserve: claim.body.reserve }
     const now = new Date().toISOString()
@@ -61,12 +61,12 @@ export class Debts {
     return ticket
   }
 
-  /** The claim got no answer, and its call was not forwarded. */
+  /** Notes that a claim got no answer and its call was not forwarded. */
   notForwarded(claim: ClaimDebt): void {
     this.#debts.push({ kind: 'not-forwarded', ...claim })
   }
 
-  /** Records an outcome now, or owes it and rejects. One that the ledger will not take is recorded as that. */
+  /** Records an outcome now, or keeps it as a debt and rejects. A result that the ledger refuses is recorded as unrecorded. */
   async settle(debt: SettleDebt): Promise<void> {
     const kept: Debt = { kind: 'settle', ...debt, idempotencyKey: randomUUID() }
     try {
@@ -77,7 +77,7 @@ export class Debts {
     }
   }
 
-  /** Rejects where the ledger does not record; what was paid until then is paid. */
+  /** Sends all debts. Rejects if the ledger does not record; debts paid until then remain paid. */
   async pay(): Promise<void> {
     while (this.owed > 0) {
       this.#paying ??= this.#payAll().finally(() => {
@@ -96,7 +96,7 @@ export class Debts {
     await this.#recordGap()
   }
 
-  /** What the ledger refuses for good is owed no more: the refusal is on record, or the gap counts the call. */
+  /** A debt that the ledger finally refuses is dropped: the refusal is recorded, or the call is counted in the gap. */
   async #payOne(debt: Debt): Promise<void> {
     try {
       if (debt.kind === 'settle') await this.#settled(debt)
@@ -157,10 +157,10 @@ export class Debts {
   }
 }
 
-/** Refused for who asks or what is there, not for what the result is. */
+/** Statuses of refusals that concern the requester or the state of the call, not the result. */
 const NOT_ITS_FAULT: ReadonlySet<number> = new Set([401, 403, 404, 409])
 
-/** It did not answer, or says that it cannot record now: nothing is wrong with the call. */
+/** Whether the ledger did not answer, or reports that it cannot record now; the call itself is not at fault. */
 export function isAway(error: unknown): boolean {
   if (error instanceof UnreachableError) return true
   return error instanceof LedgerError && (error.status >= 500 || error.status === 429)

@@ -1,4 +1,4 @@
-/** @module The definitions of the tools on the ledger: recorded when they are others than before. */
+/** @module Records the definitions of tools on the ledger when they have changed. */
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Client } from '../client/client.ts'
 import { type Definitions, DefinitionsSeen } from './definitions.ts'
@@ -16,7 +16,7 @@ export class DefinitionsRecord {
   readonly #options: DefinitionsRecordOptions
   readonly #seen: DefinitionsSeen
   #before: Promise<unknown> = Promise.resolve()
-  /** Why no tool is called any more: the definitions are not those that were pinned. */
+  /** The reason why no more tools are called: the definitions differ from the pinned ones. */
   fault: string | undefined
 
   constructor(options: DefinitionsRecordOptions) {
@@ -24,7 +24,7 @@ export class DefinitionsRecord {
     this.#seen = new DefinitionsSeen(options.pin)
   }
 
-  /** A page of `tools/list` on its way to the host; what is told in its place, where it is not shown. */
+  /** Handles a page of `tools/list` for the host; returns the error text to send in its place, if it must not be shown. */
   async seen(result: JsonObject, isFirst: boolean): Promise<string | undefined> {
     const seen = this.#seen.page(result, isFirst)
     this.fault = seen.kind === 'refused' ? seen.text : seen.kind === 'part' ? this.fault : undefined
@@ -33,7 +33,7 @@ export class DefinitionsRecord {
     return this.fault
   }
 
-  /** A list is no effect: while the ledger is away it is shown all the same, and recorded with the next one. */
+  /** Listing has no effects: while the ledger is unavailable, the list is shown anyway and recorded with the next one. */
   async #record(definitions: Definitions, isRefused: boolean): Promise<void> {
     const { client, run, server, say } = this.#options
     const work = this.#before.then(async () => {

@@ -1,6 +1,6 @@
 /**
- * @module What tools say that they are. A model does as their descriptions say, so a server that changes one changes what the agent does: the digest of all
- * definitions is recorded whenever it is another, and where it is pinned, another one is not shown.
+ * @module Definitions that tools give of themselves. A model follows tool descriptions, so a changed description changes the agent's behaviour: the digest of
+ * all definitions is recorded whenever it changes, and if it is pinned, other definitions are not shown.
  */
 
 import { DEFINITIONS_MAX } from '../../schemas/capture.ts'
@@ -9,14 +9,14 @@ import { canonicalJson } from '../signing/canonical-json.ts'
 import { textDigest } from '../signing/digests.ts'
 
 export interface Definitions {
-  /** Over JCS of all definitions in the order of their names: another order is no change. */
+  /** Digest over the JCS of all definitions, sorted by name, so that a different order is not a change. */
   readonly digest: string
   readonly count: number
-  /** The first of them, by name. */
+  /** The first `DEFINITIONS_MAX` of them, by name. */
   readonly tools: readonly { readonly name: string; readonly digest: string }[]
 }
 
-/** What a whole list comes to; a text where it cannot be digested exactly. */
+/** Computes the definitions of a complete list; returns an error text if it cannot be digested exactly. */
 export function definitionsOf(tools: readonly Json[]): Definitions | string {
   try {
     const named = tools.filter(isJsonObject).map((tool) => ({ name: String(tool.name), text: canonicalJson(tool) }))
@@ -36,13 +36,13 @@ export function definitionsOf(tools: readonly Json[]): Definitions | string {
 }
 
 export type Seen =
-  /** Pages are still missing. */
+  /** More pages follow. */
   | { readonly kind: 'part' }
   | { readonly kind: 'same' }
   | { readonly kind: 'new'; readonly definitions: Definitions }
   | { readonly kind: 'refused'; readonly text: string; readonly definitions?: Definitions }
 
-/** A list may come in pages: it is judged when the last one is there. */
+/** A list may arrive in pages; it is evaluated after the last one. */
 export class DefinitionsSeen {
   readonly #pin: string | undefined
   #pages: Json[] = []
@@ -68,7 +68,7 @@ export class DefinitionsSeen {
     return { kind: 'new', definitions }
   }
 
-  /** It could not be recorded: the next list is new again. */
+  /** The definitions could not be recorded, so the next list counts as new. */
   forget(): void {
     this.#last = undefined
   }

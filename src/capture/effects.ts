@@ -1,15 +1,15 @@
-/** @module What tools do to the world, as the owner of a session declares it. What a tool says of itself is not believed. */
+/** @module Effects of tools, as declared by the owner of a session. A tool's claims about itself are not trusted. */
 import { isJsonObject, type Json, parseJsonOrUndefined } from '../../schemas/json.ts'
 import { isCurrency, isMoney } from '../../schemas/value-forms.ts'
 
 const EFFECTS = ['none', 'idempotent', 'once'] as const
 
-/** `none` and `idempotent` may be made again after a doubt; `once` waits until somebody resolved it. */
+/** A call with `none` or `idempotent` may be repeated if its outcome is unknown; with `once` it waits until the doubt is resolved. */
 export type Effect = (typeof EFFECTS)[number]
 
 export interface ToolRule {
   readonly effect: Effect
-  /** What a call of it costs: reserved on the run's budget before it is forwarded, spent when it was answered. */
+  /** Price of a call: reserved on the run's budget before it is forwarded, and charged once it was answered. */
   readonly price?: { readonly cost: string; readonly currency: string }
 }
 
@@ -21,7 +21,7 @@ export function ruleOf(effects: Effects, tool: string): ToolRule {
 
 type Parsed = { readonly ok: true; readonly effects: Effects } | { readonly ok: false; readonly message: string }
 
-/** `{"tools": {"read_file": "none", "send_sms": {"effect": "once", "cost": "0.05 USD"}}}`; a message where the text is no such thing. */
+/** Parses `{"tools": {"read_file": "none", "send_sms": {"effect": "once", "cost": "0.05 USD"}}}`; returns an error message for any other text. */
 export function parseEffects(text: string): Parsed {
   const value = parseJsonOrUndefined(text)
   const tools = isJsonObject(value) ? value.tools : undefined
@@ -50,7 +50,7 @@ function toolRule(rule: Json): ToolRule | undefined {
 const all = (effect: Effect, ...tools: readonly string[]): Effects =>
   Object.fromEntries(tools.map((tool) => [tool, { effect }]))
 
-/** The official servers and the tools of coding agents, by the names that `--effects` takes. */
+/** Effects of the official servers' tools and of the tools of coding agents, by the names that `--effects` takes. */
 export const OFFICIAL_EFFECTS: Readonly<Record<string, Effects>> = {
   filesystem: {
     ...all('none', 'read_file', 'read_text_file', 'read_media_file', 'read_multiple_files', 'list_directory'),

@@ -1,4 +1,4 @@
-/** @module How many equal calls of a session have a final outcome, and which counts calls of this process hold now. */
+/** @module For equal calls of a session: the first count without a final outcome, and the counts held by calls of this process. */
 
 export class EqualCalls {
   readonly #first = new Map<string, number>()
@@ -9,7 +9,7 @@ export class EqualCalls {
     return this.#first.get(digest) ?? 0
   }
 
-  /** False where a call of this process holds the count. */
+  /** Returns false if a call of this process holds the count. */
   take(digest: string, count: number): boolean {
     const held = this.#held.get(digest) ?? new Set()
     if (held.has(count)) return false
@@ -23,7 +23,7 @@ export class EqualCalls {
     if (held?.size === 0) this.#held.delete(digest)
   }
 
-  /** This count has an outcome for good. */
+  /** The call of this count has a final outcome. */
   done(digest: string, count: number): void {
     this.release(digest, count)
     if (count === this.first(digest)) this.#first.set(digest, count + 1)

@@ -1,6 +1,6 @@
 /**
- * @module What a line of JSON-RPC means to the record. Whatever a reader behind it could take for a `tools/call` is either read here, exactly, or refused:
- * a line that only some parsers understand would be a call that nothing recorded. All else passes as it is.
+ * @module Reads JSON-RPC lines for the record. Any line that a parser could take for a `tools/call` is either read exactly or refused, because a line that only
+ * some parsers understand would be an unrecorded call. Everything else is passed on unchanged.
  */
 import type { Buffer } from 'node:buffer'
 import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
@@ -11,13 +11,13 @@ export type RequestId = string | number
 export interface ToolCall {
   readonly id: RequestId
   readonly tool: string
-  /** `{}` where the request names none. */
+  /** `{}` if the request has no arguments. */
   readonly args: Json
-  /** `_meta["dev.countersign/call-key"]`: the identity that the host gives the call. */
+  /** `_meta["dev.countersign/call-key"]`: the host's identity of the call. */
   readonly callKey?: string
 }
 
-/** What the host sent. `refused`: it never reaches the other side; each of `ids` is answered with the error, or nobody by id. */
+/** A line from the host. `refused`: it is not forwarded; an error is returned for each of `ids`, or one without an id. */
 export type HostLine =
   | { readonly kind: 'passes' }
   | { readonly kind: 'call'; readonly call: ToolCall }
@@ -25,7 +25,7 @@ export type HostLine =
   | { readonly kind: 'cancelled'; readonly id: RequestId; readonly reason: string }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string; readonly ids: readonly RequestId[] }
 
-/** An answer of the other side to a request. */
+/** The server's answer to a request. */
 export interface Answer {
   readonly id: RequestId
   readonly result?: Json
@@ -58,12 +58,12 @@ export function readHostLine(bytes: Buffer): HostLine {
   return isJsonObject(parsed.value) ? readMessage(parsed.value) : PASSES
 }
 
-/** Without the word, and without an escape that could spell it, no parser finds the method in it. */
+/** Without one of these words, and without an escape that could spell one, no parser finds a relevant method in the line. */
 function mayMatter(bytes: Buffer): boolean {
   return [CALL, LIST, CANCELLED, '\\u00', '\\/'].some((word) => bytes.includes(word))
 }
 
-/** As the most lenient of readers would see it. */
+/** Whether the most lenient parser could find a `tools/call` in the line. */
 function looksLikeCall(bytes: Buffer): boolean {
   const spelt = bytes
     .toString('latin1')
@@ -72,7 +72,7 @@ function looksLikeCall(bytes: Buffer): boolean {
   return spelt.includes(CALL)
 }
 
-/** A line that the record needs no exact reading of: what cannot be parsed at all passes. */
+/** Reads a line that need not be recorded exactly; a line that cannot be parsed is passed on. */
 function looseNotice(bytes: Buffer): HostLine {
   const value = parseJsonOrUndefined(bytes.toString('utf8'))
   return isJsonObject(value) && value.method !== CALL ? readMessage(value) : PASSES
@@ -107,7 +107,7 @@ function readCall({ id, params }: JsonObject): HostLine {
 
 const CALL_KEY_MAX_CHARS = 400
 
-/** A batch with a call could be forwarded whole or not at all, and no revision from 2025-06-18 on has batches. */
+/** A batch with a call could only be forwarded as a whole or not at all; revisions from 2025-06-18 on have no batches. */
 function readBatch(messages: readonly Json[]): HostLine {
   const requests = messages.filter(isJsonObject)
   if (!requests.some(({ method }) => method === CALL)) return PASSES
@@ -123,7 +123,7 @@ function refused(code: number, message: string, ids: readonly RequestId[] = []):
   return { kind: 'refused', code, message, ids }
 }
 
-/** The answers in a line of the other side; what is none passes. */
+/** Reads the answers in a line of the server; other messages are passed on. */
 export function readAnswers(bytes: Buffer): readonly Answer[] {
   const value = parseJsonOrUndefined(bytes.toString('utf8'))
   const messages: readonly Json[] = Array.isArray(value) ? value : value === undefined ? [] : [value]
@@ -141,12 +141,15 @@ function isRequestId(value: Json | undefined): value is RequestId {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-/** Ids of different types are different requests. */
+/** Ids of different types identify different requests. */
 export function idKey(id: RequestId): string {
   return `${typeof id} ${id}`
 }
 
-/** What a model reads: the tool did not run, or what came of it is not known. Hosts of 2026-07-28 want the type of a result, and those of before let it pass. */
+/**
+ * A tool result that tells the model that the tool did not run, or that its outcome is unknown. Revision 2026-07-28 requires `resultType`; older hosts ignore
+ * it.
+ */
 export function textResult(id: RequestId, text: string): string {
   return messageLine({ id, result: { resultType: 'complete', content: [{ type: 'text', text }], isError: true } })
 }

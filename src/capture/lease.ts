@@ -1,4 +1,4 @@
-/** @module Keeps the lease of a call while its tool runs: renewed at a third of its length. */
+/** @module Keeps the lease of a call while its tool runs, by renewing it after a third of its duration. */
 
 import type { Client } from '../client/client.ts'
 import { LedgerError } from '../client/errors.ts'
@@ -6,7 +6,7 @@ import type { Claimed } from './ticket.ts'
 
 const PART = 3
 
-/** Stops by what it returns. Out of reach is no reason to stop: a settle past the deadline is accepted as well. */
+/** Returns a function that stops renewal. An unreachable ledger does not stop it, because a settlement after the deadline is accepted as well. */
 export function keepLease(client: Client, runId: string, { callId, fence, leaseMs }: Claimed): () => void {
   let isOver = false
   let timer: NodeJS.Timeout | undefined

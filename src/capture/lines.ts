@@ -1,19 +1,19 @@
-/** @module Lines of a byte stream as they came: what is relayed is never decoded and written again. */
+/** @module Splits a byte stream into lines without decoding, so that relayed bytes stay unchanged. */
 import { Buffer } from 'node:buffer'
 
-/** More than any message of the protocol is: beyond it the other side is broken, and what it sends is no line that could be judged. */
+/** Exceeds every message of the protocol: a sender of longer lines is broken, and its lines cannot be examined. */
 const LINE_MAX_BYTES = 256 * 1024 * 1024
 
 const LINE_FEED = 0x0a
 
-/** One line with its line feed; the last one of a stream may have none. */
+/** One line including its line feed; the last line of a stream may have none. */
 export interface RawLine {
-  /** The bytes as they came, in order. */
+  /** The received bytes, in order. */
   readonly parts: readonly Buffer[]
   readonly bytes: number
 }
 
-/** The bytes of a line in one piece. */
+/** Returns the bytes of a line as one buffer. */
 export function wholeLine({ parts }: RawLine): Buffer {
   const [first] = parts
   return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)

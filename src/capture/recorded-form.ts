@@ -1,15 +1,15 @@
-/** @module What is recorded of arguments and answers: images, sounds and files as digests, and no secret of this process's environment. */
+/** @module The recorded form of arguments and answers: images, sounds and files become digests, and secrets of this process's environment are removed. */
 import { Buffer } from 'node:buffer'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { bytesDigest } from '../signing/digests.ts'
 
-/** Shorter values are words and numbers that stand anywhere. */
+/** Shorter values are common words and numbers, which may occur anywhere. */
 const SECRET_MIN_CHARS = 8
 const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie|session|private|dsn|database_url|connection/i
 
 export type Secrets = readonly (readonly [name: string, value: string])[]
 
-/** Values of the environment whose names say that they are secret, the longest first, so that none is found within another. */
+/** Values of environment variables whose names suggest a secret; longest first, so that none is replaced within another. */
 export function secretsOf(env: Readonly<Record<string, string | undefined>>): Secrets {
   return Object.entries(env)
     .flatMap(([name, value]) =>
@@ -18,7 +18,7 @@ export function secretsOf(env: Readonly<Record<string, string | undefined>>): Se
     .sort(([, a], [, b]) => b.length - a.length)
 }
 
-/** The value with the bytes of images, sounds and files replaced by what identifies them, and without secrets. */
+/** Replaces the bytes of images, sounds and files by their digest, and removes secrets. */
 export function recordedForm(value: Json, secrets: Secrets): Json {
   if (typeof value === 'string') return withoutSecrets(value, secrets)
   if (Array.isArray(value)) return value.map((each: Json) => recordedForm(each, secrets))
@@ -31,7 +31,7 @@ export function recordedForm(value: Json, secrets: Secrets): Json {
   return Object.fromEntries(members)
 }
 
-/** Whether some of a recorded answer is there as a digest only: where the protocol has a text, there is an object. */
+/** Whether part of a recorded answer is only a digest: an object in place of the protocol's text. */
 export function isReduced(recorded: Json): boolean {
   if (Array.isArray(recorded)) return recorded.some(isReduced)
   if (!isJsonObject(recorded)) return false
@@ -42,7 +42,7 @@ function isDigest(value: Json | undefined): boolean {
   return isJsonObject(value) && typeof value.digest === 'string' && value.kept === false
 }
 
-/** `data` of an image or a sound, `blob` of a resource, as the protocol encodes them; `data` of a source and `base64` of a file, as coding agents do. */
+/** Base64 members: `data` of an image or sound and `blob` of a resource in the protocol; `data` of a source and `base64` of a file in coding agents. */
 function bytesIn(holder: JsonObject, name: string): string | undefined {
   const value = holder[name]
   if (typeof value !== 'string') return undefined

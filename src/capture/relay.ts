@@ -1,6 +1,6 @@
 /**
- * @module The relay between a host and a server: every line passes as it came, and nothing is written anew. Only a `tools/call` is held until its claim is on
- * record, and its answer until its outcome is. Answers that are held do not hold what comes behind them.
+ * @module Relays lines between a host and a server without rewriting them. A `tools/call` is held until its claim is recorded, and its answer until its outcome
+ * is recorded. Held answers do not block later lines.
  */
 import type { Buffer } from 'node:buffer'
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
@@ -23,10 +23,10 @@ import { type RawLine, wholeLine } from './lines.ts'
 import { outcomeUnknown } from './texts.ts'
 import type { Outcome, Ticket } from './ticket.ts'
 
-/** Resolves when more may be written; it never rejects: a side that is gone is noticed by its own end. */
+/** Resolves when more may be written. Never rejects: a closed peer is noticed when its own stream ends. */
 export type Write = (parts: readonly (Buffer | string)[]) => Promise<void>
 
-/** The way that a message of the host goes, and its answer: one for a session, or one for each request. */
+/** The paths of a host's message and of its answer: one route per session, or one per request. */
 export interface Route {
   readonly toHost: Write
   readonly toServer: Write
@@ -35,11 +35,11 @@ export interface Route {
 export interface RelayParts extends Route {
   readonly calls: CallRecord
   readonly definitions: DefinitionsRecord
-  /** A line for people, on standard error. */
+  /** Prints a line for people to standard error. */
   readonly say: (text: string) => void
 }
 
-/** A message in the frame in which it came. */
+/** A message with the frame in which it arrived. */
 export interface Framed {
   readonly parts: readonly Buffer[]
   readonly message: Buffer
@@ -56,7 +56,7 @@ interface Decided {
 interface Held {
   readonly call: ToolCall
   readonly toHost: Write
-  /** Since it was forwarded. */
+  /** Set once the call was forwarded. */
   ticket?: Ticket
   cancelled?: string
 }
@@ -66,9 +66,9 @@ export class Relay {
   readonly #calls = new Map<string, Held>()
   readonly #lists = new Map<string, boolean>()
   readonly #underWay = new Set<Promise<void>>()
-  /** Calls reach the server in the order in which the host sent them. */
+  /** Keeps calls to the server in the order in which the host sent them. */
   #forwarded: Promise<unknown> = Promise.resolve()
-  /** Why nothing is forwarded any more. */
+  /** The reason why nothing is forwarded any more. */
   #over: string | undefined
 
   constructor(parts: RelayParts) {
@@ -84,14 +84,14 @@ export class Relay {
     await route.toServer(line.parts)
   }
 
-  /** What is held does not hold what comes behind it. */
+  /** A held answer does not block later lines. */
   async fromServer(line: RawLine): Promise<void> {
     const known = this.#known(wholeLine(line))
     if (known.length === 0) return this.#parts.toHost(line.parts)
     this.#track(this.#answered(line.parts, known, this.#parts.toHost))
   }
 
-  /** `parts` as they came, in which the other side wrote `message`. Resolves once what it answers is recorded, and the host has it. */
+  /** Passes `parts` on, which contain the server's `message`. Resolves once the outcome is recorded and the host has received the answer. */
   async answer({ parts, message }: Framed, toHost: Write): Promise<void> {
     const known = this.#known(message)
     if (known.length === 0) return toHost(parts)
@@ -107,12 +107,12 @@ export class Relay {
     )
   }
 
-  /** Whether the call waits for its answer from the other side, or for its claim. */
+  /** Whether the call waits for the server's answer, or for its claim. */
   isOpen(id: RequestId): boolean {
     return this.#calls.has(idKey(id))
   }
 
-  /** The way to the answer broke: what came of the call is not known. Where an answer may still come another way (`mayCome`), it ends the doubt. */
+  /** The connection for the answer broke, so the outcome is unknown. If an answer may still arrive on another connection (`mayCome`), it ends the doubt. */
   async lost(id: RequestId, reason: string, { mayCome }: { readonly mayCome: boolean }): Promise<void> {
     const key = idKey(id)
     const held = this.#calls.get(key)
@@ -124,7 +124,7 @@ export class Relay {
     if (mayCome) held.cancelled ??= reason
   }
 
-  /** It was not sent: that is an outcome, and no doubt. */
+  /** The call was not sent, which is a known outcome. */
   async unsent(id: RequestId, reason: string): Promise<void> {
     const key = idKey(id)
     const held = this.#calls.get(key)
@@ -133,7 +133,7 @@ export class Relay {
     await this.#notForwarded(held, held.ticket, reason)
   }
 
-  /** The other side refused the request as such, without an answer of the protocol. */
+  /** The server refused the request itself, without an answer in the protocol. */
   async refusedByServer(id: RequestId, reason: string): Promise<void> {
     const key = idKey(id)
     const held = this.#calls.get(key)
@@ -142,7 +142,7 @@ export class Relay {
     await this.#parts.calls.settle(held.ticket, { error: { message: reason, code: 'refused-by-server' } })
   }
 
-  /** What was forwarded and not answered is in doubt, and the host is told so; what was held is not forwarded. */
+  /** Forwarded calls without an answer are in doubt, and the host is notified; held calls are not forwarded. */
   async serverGone(reason: string): Promise<void> {
     this.#over = reason
     const open = [...this.#calls].filter(([, { ticket }]) => ticket !== undefined)
@@ -158,12 +158,12 @@ export class Relay {
     await this.settled()
   }
 
-  /** Whatever is being recorded is recorded. */
+  /** Resolves once all pending records are made. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
   }
 
-  /** Everything that the host sent has reached the server, or was refused. */
+  /** Resolves once everything from the host has reached the server or was refused. */
   async forwarded(): Promise<void> {
     await this.#forwarded
   }
@@ -209,7 +209,7 @@ export class Relay {
     await route.toServer(line.parts)
   }
 
-  /** Its claim is on record, and it was not forwarded: that is an outcome, and no doubt. */
+  /** The claim is recorded and the call was not forwarded, which is a known outcome. */
   async #keepBack(key: string, held: Held, ticket: Ticket): Promise<void> {
     this.#calls.delete(key)
     await this.#notForwarded(held, ticket, held.cancelled ?? this.#over ?? '')
@@ -234,7 +234,10 @@ export class Relay {
     await toHost([textResult(call.id, outcomeUnknown(calls.placeOf(ticket), reason, calls.desk))])
   }
 
-  /** Taken at once, so that a second answer under the same id is none. What the work gives is told in place of the answer. */
+  /**
+   * Removes the request immediately, so that a second answer with the same id is not matched. The returned function resolves to a line that replaces the
+   * answer, if any.
+   */
   #take(answer: Answer): () => Promise<string | undefined> {
     const key = idKey(answer.id)
     const held = this.#calls.get(key)
@@ -255,7 +258,7 @@ export class Relay {
     }
   }
 
-  /** A call that is forwarded may have run: its answer, where one comes all the same, ends the doubt. */
+  /** A forwarded call may have run, so it is in doubt; an answer that arrives later ends the doubt. */
   cancel(id: RequestId, reason: string): void {
     const held = this.#calls.get(idKey(id))
     if (held === undefined || held.cancelled !== undefined) return
@@ -279,7 +282,7 @@ export class Relay {
   }
 }
 
-/** An answer that says `isError` was completed: the tool ran, and says that it failed. A protocol error is a failure. */
+/** An answer with `isError` is a result: the tool ran and reports that it failed. A protocol error is a failure. */
 function outcomeOf({ result, error }: Answer): Outcome {
   if (error === undefined) return { result: result ?? null }
   const { message, code, data } = error

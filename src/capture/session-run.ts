@@ -1,20 +1,20 @@
-/** @module The run that a session records in: a named one that goes on after it, or one of its own, which begins with the first record and ends with the session. */
+/** @module The run that records a session: a named run that continues after it, or a run of the session alone, from its first record to its end. */
 import { randomUUID } from 'node:crypto'
 import type { Client } from '../client/client.ts'
 import { LedgerError } from '../client/errors.ts'
 
-/** The run that calls are recorded in. */
+/** The run in which calls are recorded. */
 export interface RecordedRun {
   readonly id: string
-  /** Its id, once it is on record. Rejects as the client does. */
+  /** Resolves to the id once the run is recorded. Rejects with the client's error. */
   ready(): Promise<string>
 }
 
 export interface SessionRunOptions {
   readonly client: Client
-  /** `--run`. */
+  /** The value of `--run`. */
   readonly named: string | undefined
-  /** What is behind the proxy, by the owner's word. */
+  /** Name of the server behind the proxy, as given by the owner. */
   readonly server: string
   readonly transport: 'stdio' | 'http'
 }
@@ -31,7 +31,7 @@ export class SessionRun implements RecordedRun {
     this.id = options.named ?? `mcp-${randomUUID()}`
   }
 
-  /** The run, once it is on record. Rejects as the client does; the next call tries again. */
+  /** Resolves once the run is recorded. Rejects with the client's error; the next call retries. */
   async ready(): Promise<string> {
     this.#started ??= this.#start()
     const starting = this.#started
@@ -46,13 +46,13 @@ export class SessionRun implements RecordedRun {
 
   async #start(): Promise<void> {
     const { client, named, server, transport } = this.#options
-    // A run that somebody else began has a name and an input of its own: it is used as it is.
+    // An existing run has its own name and input, and is used unchanged.
     if (named !== undefined && (await exists(client, named))) return
     const input = { entrance: 'mcp', transport, server }
     await client.execute('', { kind: 'start', body: { id: this.id, name: 'mcp', tags: ['mcp', server], input } })
   }
 
-  /** Ends a run of its own; one with a call in doubt stays open for whoever resolves that. */
+  /** Ends the session's own run; a run with a call in doubt stays open until the call is resolved. */
   async end(): Promise<RunEnd> {
     if (this.#started === undefined || this.#options.named !== undefined) return undefined
     try {

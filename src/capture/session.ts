@@ -1,4 +1,4 @@
-/** @module One session of the proxy on stdio: a host, a server, a run; it ends with whichever of the two goes first. */
+/** @module One session of the proxy on stdio: a host, a server and a run. It ends when the host or the server ends. */
 import { Buffer } from 'node:buffer'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
@@ -15,10 +15,10 @@ import { startUpstream, type Upstream } from './upstream.ts'
 
 export interface McpSessionOptions {
   readonly client: Client
-  /** Of a ledger that is served; undefined where it is in this process. */
+  /** URL of a served ledger; undefined if the ledger is in this process. */
   readonly url: string | undefined
   readonly command: readonly string[]
-  /** Of the server: without this program's own settings. */
+  /** Environment of the server, without the settings of this program. */
   readonly env: NodeJS.ProcessEnv
   readonly server: string
   readonly run: string | undefined
@@ -29,17 +29,17 @@ export interface McpSessionOptions {
   readonly whenAway: 'refuse' | 'pass'
   readonly pin: string | undefined
   readonly host: { readonly input: Readable; readonly output: Writable }
-  /** Resolves with why the session is to end, whatever the host sends. */
+  /** Resolves with the reason for ending the session, even if the host still sends. */
   readonly ends: Promise<string>
   readonly say: (text: string) => void
 }
 
-/** `server`: it ended first, and the host is left without it. */
+/** `server`: the server ended first, so the host has lost it. */
 export type SessionEnd = 'host' | 'server'
 
-/** How long what was read of a host that is gone may still be on its way to the server. */
+/** Maximum time to forward lines that were read before the host closed. */
 const FORWARDS_MS = 1_000
-/** How long the last records may take, all together: what is not recorded by then is found in doubt by whoever looks, since this process is gone. */
+/** Maximum time for all last records together. Calls not recorded by then are found in doubt later, since this process has ended. */
 const RECORDS_MS = 2_500
 const OUTPUT_MS = 500
 
@@ -76,7 +76,7 @@ export async function runMcpSession(options: McpSessionOptions): Promise<Session
   return first.by
 }
 
-/** Each direction goes on line by line, and reads no faster than the other side takes. A stream that broke has ended. */
+/** Relays one direction line by line, with backpressure. A broken stream counts as ended. */
 async function pump(
   from: Readable,
   take: (line: RawLine) => Promise<void>,
@@ -89,12 +89,12 @@ async function pump(
   }
 }
 
-/** Undefined where it takes longer: it goes on, and is waited for no more. */
+/** Undefined on timeout; the work continues, but is no longer awaited. */
 async function atMost<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   return withTimeout<T | undefined>(work, ms, () => new Error('late')).catch(() => undefined)
 }
 
-/** Output that a process left behind holds open is not waited for. */
+/** Limits the wait for output that a leftover child process holds open. */
 async function finish({
   upstream,
   fromServer,
@@ -114,7 +114,7 @@ interface Recording {
   readonly say: (text: string) => void
 }
 
-/** What the server answered is recorded; what it did not is in doubt. */
+/** Records the answered calls; calls without an answer are in doubt. */
 async function recorded({ relay, calls, run, reason, say }: Recording): Promise<true> {
   await relay.serverGone(reason)
   const { owed } = await calls.close()
@@ -124,7 +124,7 @@ async function recorded({ relay, calls, run, reason, say }: Recording): Promise<
   return true
 }
 
-/** What is written to a side that is gone is dropped: its end is seen where it is read. */
+/** Data for a closed peer is dropped; the end of the peer is noticed on the read side. */
 function writerTo(stream: Writable): Write {
   stream.on('error', () => undefined)
   return async (parts) => {

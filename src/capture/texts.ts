@@ -1,4 +1,4 @@
-/** @module What a model and a person read where a call did not run, or nobody knows whether it did: what happened, and what to do. */
+/** @module Texts for a model and a person about a call that did not run, or whose outcome is unknown: what happened, and what to do. */
 import { LedgerError } from '../client/errors.ts'
 
 export interface CallPlace {
@@ -7,9 +7,9 @@ export interface CallPlace {
   readonly tool: string
 }
 
-/** Where people look: the pages of a ledger that is served, else its commands. */
+/** Where people act: the pages of a served ledger, else its commands. */
 export interface Desk {
-  /** Of the ledger; undefined where it is in this process. */
+  /** URL of the ledger; undefined if the ledger is in this process. */
   readonly url: string | undefined
 }
 
@@ -29,7 +29,7 @@ export function ledgerAway(tool: string, why: string): string {
   return `Not run: the ledger that must record the call of ${tool} cannot do so (${why}). Nothing was forwarded. Ask again once the ledger is back; a person can look at it with "countersign serve" and its log.`
 }
 
-/** A refusal of the ledger in words; codes that are not named here carry their own text. */
+/** Describes a refusal of the ledger; codes that are not listed carry their own text. */
 export function refusalText(
   error: LedgerError,
   call: { readonly tool: string; readonly runId: string },
@@ -66,7 +66,7 @@ function approving(runId: string, approvalId: string, { url }: Desk): string {
     : `${url}/ui/runs/${runId}/approvals/${approvalId}`
 }
 
-/** Why the ledger could not record, for a person. */
+/** The reason why the ledger could not record, as text for a person. */
 export function reasonOfError(error: unknown): string {
   return error instanceof LedgerError
     ? `${error.code}: ${error.message}`

@@ -1,7 +1,7 @@
-/** @module A call that may be forwarded. */
+/** @module A call that may be forwarded, with its claim. */
 import type { ClaimCall, SettleCall } from '../../schemas/requests.ts'
 
-/** Where a call was seen; it begins the keys of its calls. */
+/** The entrance through which a call was seen; it prefixes the call keys. */
 export type EntranceName = 'mcp' | 'hook'
 
 export type Outcome = Pick<SettleCall, 'result' | 'error' | 'unknown' | 'usage'>
@@ -14,12 +14,12 @@ export interface Claimed {
 
 export interface Ticket {
   readonly tool: string
-  /** What is held on the run's budget for it. */
+  /** The amount reserved on the run's budget. */
   readonly reserve?: ClaimCall['reserve']
-  /** Undefined where the call was let through while the ledger was away. */
+  /** Undefined if the call was let through while the ledger was unavailable. */
   claim?: Claimed
-  /** What came of it, while there is no claim to settle. */
+  /** The outcome, while there is no claim to settle. */
   outcome?: Outcome
-  /** It is under way no more; `isFinal`: with an outcome that a further call does not change. */
+  /** Called when the call has ended; `isFinal`: its outcome will not change with a further call. */
   ended?: (isFinal: boolean) => void
 }

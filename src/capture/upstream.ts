@@ -1,6 +1,6 @@
 /**
- * @module The server behind the proxy: a process group of its own that ends with the session. A watcher outside of the group ends it where this process is
- * killed: `npx` and shells start the server as a grandchild, which no signal to the child reaches.
+ * @module The server behind the proxy: a process group that ends with the session. A watcher outside the group ends it if this process is killed, because `npx`
+ * and shells start the server as a grandchild, which signals to the child do not reach.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
@@ -9,19 +9,19 @@ import { withTimeout } from '../resources/with-timeout.ts'
 export interface Upstream {
   readonly input: Writable
   readonly output: Readable
-  /** How it ended by itself, or because it was ended; a failed start as well. */
+  /** Resolves with how the server ended: on its own, by a signal, or because it could not be started. */
   readonly ended: Promise<string>
-  /** Closes its input and waits for its end; a process that does not end so is told to, and then killed. */
+  /** Closes the server's input and waits for its end; a process that does not end gets SIGTERM and then SIGKILL. */
   readonly close: () => Promise<void>
 }
 
-/** Together below five seconds. */
+/** Together less than five seconds. */
 const CLOSES_MS = 1_500
 const TERMINATES_MS = 1_500
-/** How long what a server wrote before its end is still read. */
+/** Maximum time to read output that a server wrote before its end. */
 const OUTPUT_MS = 1_000
 
-/** Reads until this process is gone, however it ended; the group that it names is then told to end, and killed. */
+/** Reads until this process is gone, however it ended; the named process group then gets SIGTERM and, a second later, SIGKILL. */
 const WATCH = 'cat >/dev/null; kill -TERM "-$1" 2>/dev/null; sleep 1; kill -KILL "-$1" 2>/dev/null'
 const HAS_GROUPS = process.platform !== 'win32'
 
@@ -33,7 +33,7 @@ export function startUpstream(command: readonly string[], env: NodeJS.ProcessEnv
     const say = (code: number | null, signal: NodeJS.Signals | null): void =>
       resolve(signal === null ? `the server ended with code ${code}` : `the server was ended by ${signal}`)
     child.once('close', say)
-    // A process that it left behind may hold its output open for ever.
+    // A leftover child process may hold the output open forever.
     child.once('exit', (code, signal) => setTimeout(say, OUTPUT_MS, code, signal).unref())
   })
   const watcher = child.pid === undefined || !HAS_GROUPS ? undefined : watch(child.pid)
@@ -42,11 +42,11 @@ export function startUpstream(command: readonly string[], env: NodeJS.ProcessEnv
     if (!(await within(ended, CLOSES_MS))) signalGroup(child, 'SIGTERM')
     if (!(await within(ended, TERMINATES_MS))) signalGroup(child, 'SIGKILL')
     await within(ended, TERMINATES_MS)
-    // What the server started and left behind is of its group.
+    // Processes left behind by the server belong to its group.
     signalGroup(child, 'SIGKILL')
     watcher?.kill('SIGKILL')
   }
-  // A server that is gone does not read any more: its end says so.
+  // Writing to a server that has ended fails; its end is reported through `ended`.
   child.stdin.on('error', () => undefined)
   return { input: child.stdin, output: child.stdout, ended, close }
 }
@@ -76,6 +76,6 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
     if (HAS_GROUPS) process.kill(-child.pid, signal)
     else child.kill(signal)
   } catch {
-    // Gone already.
+    // The process has already ended.
   }
 }

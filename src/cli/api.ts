@@ -1,6 +1,6 @@
 /**
- * @module The one way in which commands ask a ledger: over its HTTP interface, of a running ledger with `--url`, or else of an application
- * in this process over the store, which is only read. What one answers, the other does.
+ * @module The single way in which commands query a ledger: over its HTTP interface, either of a running ledger (`--url`) or of an application in this process
+ * over the store, which is only read. Both give the same answers.
  */
 import type { JsonObject } from '../../schemas/json.ts'
 import { type Loss, lossesText } from '../../schemas/loss.ts'
@@ -26,32 +26,35 @@ export type Params = Readonly<Record<string, string | number | undefined>>
 
 export interface Api extends AsyncDisposable {
   get(path: string, params?: Params): Promise<JsonObject>
-  /** `key`: the caller's own idempotency key; default: a new one. */
+  /** `key` is the caller's own idempotency key; default: a new one. */
   post(path: string, body: object, key?: string): Promise<JsonObject>
-  /** Items of all pages, at most `limit`; `member` is where a page has them. */
+  /** Items of all pages, at most `limit`; `member` is the member of a page that contains them. */
   items(path: string, params: Params, limit?: number, member?: string): AsyncIterable<JsonObject>
-  /** A streamed answer as it comes. */
+  /** A streamed answer, chunk by chunk. */
   text(path: string, params: Params, signal: AbortSignal): AsyncIterable<string>
-  /** Of a command that printed what it was answered: 3 where an answer named what is lost, as standard error says. */
+  /** Exit code of a command that printed its answer: 3 if an answer named losses, which are also reported on standard error. */
   exitCode(): ExitCode
 }
 
 const PAGE_ITEMS = 500
 const TOKEN_SECONDS = 24 * 60 * 60
-/** Longest a timer can wait: an answer that has no end is waited for. */
+/** The longest delay of a timer, in milliseconds: no timeout, for answers without an end. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 const RETRIES = 2
-/** A ledger that restarts is back before these are used up. */
+/** Enough retries to wait for a ledger that restarts. */
 const ENDLESS_RETRIES = 8
 const ISSUER = 'countersign'
 
-/** `endless`: answers are streams without an end. `asOf`, without `--url`: the store as it was at that size of the tenant's log. Throws `CliFailure` for arguments that do not fit. */
+/**
+ * `endless`: answers are streams without an end. `asOf`, without `--url`: reads the store as it was at that size of the tenant's log. Throws `CliFailure` for
+ * arguments that do not fit together.
+ */
 export async function openApi(
   { settings, text, has }: Arguments,
   { endless = false, isCounted = false, asOf }: OpenedApi = {},
 ): Promise<Api> {
   const url = text('url')
-  // A stream without an end says every so often that it is there: silence beyond the time of one answer is a line that broke.
+  // A stream without an end sends regular heartbeats: silence for longer than the timeout of one answer means that the connection is broken.
   const limits = { retries: endless ? ENDLESS_RETRIES : RETRIES }
   if (url === undefined)
     return offlineApi(settings, tenantOf(text('tenant')), {
@@ -68,7 +71,7 @@ export async function openApi(
   return apiOver({ url, token, ...limits }, async () => undefined)
 }
 
-/** The tenant of `--tenant`. Throws `CliFailure` for text that names none. */
+/** The tenant of `--tenant`. Throws `CliFailure` for an invalid name. */
 export function tenantOf(inputs: string | undefined): string {
   const tenant = Tenant.safeParse(inputs ?? 'default')
   if (inputs === SYSTEM_TENANT || !tenant.success) throw usageFailure(`--tenant: "${inputs}" is no tenant`)
@@ -78,7 +81,7 @@ export function tenantOf(inputs: string | undefined): string {
 interface OpenedApi {
   readonly endless?: boolean
   readonly asOf?: number | undefined
-  /** Of the store itself: see `ReadingOptions`. */
+  /** For reading the store itself: see `ReadingOptions`. */
   readonly isCounted?: boolean
 }
 
@@ -115,7 +118,7 @@ async function offlineApi(settings: Settings, tenant: string, { size, ...how }: 
   )
 }
 
-/** Where the last of so many events of the tenant's log stands. */
+/** Position of the last event of the tenant's log at the given size. */
 async function leafPosition(settings: Settings, tenant: string, size: number): Promise<Position> {
   using reader = await openReader(settings.store, NO_NOTES)
   const streams = new Set<string>()
@@ -129,7 +132,7 @@ async function leafPosition(settings: Settings, tenant: string, size: number): P
   throw new CliFailure(`the log of ${tenant} has ${leaves} events, not ${size}`, EXIT.unproven)
 }
 
-/** A size of the tenant's log; undefined where none is given. */
+/** The size of the tenant's log in `--as-of`; undefined if the flag is not given. */
 export function asOfSize({ text }: Arguments): number | undefined {
   const input = text('as-of')
   if (input === undefined) return undefined
@@ -137,7 +140,7 @@ export function asOfSize({ text }: Arguments): number | undefined {
   return Number(input)
 }
 
-/** With `--as-of`, a running ledger is asked for the run as it was; where the store is read, all of it is read up to there. */
+/** With `--as-of`, a running ledger is asked for the past state of the run; without `--url`, the store is read up to that size of the log. */
 export function pastOf(inputs: Arguments): {
   readonly opened: { readonly asOf?: number | undefined }
   readonly params: Params
@@ -146,7 +149,7 @@ export function pastOf(inputs: Arguments): {
   return inputs.text('url') === undefined ? { opened: { asOf }, params: {} } : { opened: {}, params: { asOf } }
 }
 
-/** In whose name a command works on the store itself. */
+/** The identity that a command uses on the store itself. */
 export interface LocalCaller {
   readonly subject?: string
   readonly scopes?: readonly string[]
@@ -157,11 +160,11 @@ const READER_SCOPES: readonly string[] = ['runs:read', 'runs:write', 'audit:read
 
 interface LocalApplication extends Required<Pick<TransportOptions, 'fetch'>> {
   readonly token: string
-  /** Of a program that goes on for longer than a token does. */
+  /** For a program that runs longer than a token is valid. */
   readonly newToken: () => Promise<string>
 }
 
-/** The application without a socket; `countersign serve` puts one in front of the same. */
+/** The application without a socket; `countersign serve` serves the same application over one. */
 export async function applicationOver(
   { ledger, keys }: { readonly ledger: Ledger; readonly keys: LedgerKeys },
   tenant: string,
@@ -186,7 +189,7 @@ export async function applicationOver(
   }
 }
 
-/** `beforeOutput` clears what is drawn on the terminal meanwhile. */
+/** `beforeOutput` clears the progress display from the terminal. */
 export function apiOver(
   options: TransportOptions,
   close: () => Promise<void>,
@@ -245,7 +248,7 @@ async function* items(
   }
 }
 
-/** Ends where the signal says so, whatever is still waited for. */
+/** Ends when the signal aborts, even if a chunk is still awaited. */
 async function* streamed(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<string, void> {
   const stopped = new Promise<'stopped'>((resolve) => {
     signal.addEventListener('abort', () => resolve('stopped'), { once: true })
@@ -277,7 +280,7 @@ async function orFailure<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The ledger's refusal, with the exit code that fits: 2 where the question was wrong, 3 where nothing is there, 4 for the network. */
+/** The ledger's refusal with its exit code: 2 for a wrong question, 3 if nothing was found, 4 for the network. */
 function failureOf(error: unknown): unknown {
   if (error instanceof UnreachableError) return new CliFailure(error.message, EXIT.network, { cause: error })
   if (!(error instanceof LedgerError)) return error

@@ -33,7 +33,7 @@ async function decide(args: Arguments, decision: 'grant' | 'deny' | 'withdraw'):
   return EXIT.ok
 }
 
-/** The API with the right to decide: in the name of the token, or of `--as`. */
+/** The API for decisions: as the subject of the token, or of `--as`. */
 export function deciding(args: Arguments, roles?: readonly string[]): Promise<Api> {
   if (args.text('url') !== undefined) {
     if (args.text('as') !== undefined) throw usageFailure('--as: over --url whoever decides is the one of the token')

@@ -1,17 +1,17 @@
-/** @module What a command is handed of its command line. */
+/** @module The parsed arguments that a command receives. */
 import { type Environment, type Flags, readSettings, type Settings } from '../settings/config.ts'
 import { SETTINGS, type SettingName } from '../settings/settings.ts'
 
 export interface Arguments {
   readonly settings: Settings
-  /** The value of a flag; undefined where it is not there. */
+  /** The value of a flag; undefined if it is not given. */
   readonly text: (name: string) => string | undefined
-  /** Whether a flag without a value is there. */
+  /** Whether a flag without a value is given. */
   readonly has: (name: string) => boolean
   readonly positionals: readonly string[]
 }
 
-/** Settings are read from the flags of their names, then from the environment. Throws `SettingsError` for one that cannot be used. */
+/** Settings are read from their flags, then from the environment. Throws `SettingsError` for an unusable setting. */
 export function argumentsOf(
   flags: Readonly<Record<string, unknown>>,
   positionals: readonly string[],

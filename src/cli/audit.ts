@@ -1,4 +1,4 @@
-/** @module `countersign audit QUERY`, and its two shortest ways in: `events` and `search`. */
+/** @module `countersign audit QUERY`, and its two shortcuts: `events` and `search`. */
 import { AUDIT_QUERIES, type AuditQueryName, followsFromLog } from '../ledger/audit/audit-queries.ts'
 import { SERVICE_QUERIES, type ServiceQueryName } from '../ledger/audit/service-queries.ts'
 import { openApi } from './api.ts'

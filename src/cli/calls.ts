@@ -12,7 +12,7 @@ import { openWritingApi } from './writing-api.ts'
 
 const COLUMNS = ['since', 'runId', 'callId', 'tool', 'args', 'status', 'agent', 'run']
 
-/** Those that run, and those of which nobody knows. */
+/** Lists the calls that are running, or with `--in-doubt` those whose outcome is unknown. */
 export async function listCalls(inputs: Arguments): Promise<number> {
   const limit = limitOf(inputs)
   await using api = await openApi(inputs)

@@ -1,4 +1,4 @@
-/** @module The ledger of an entrance that opens the store itself. */
+/** @module The ledger of a capture command that opens the store itself. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '../client/client.ts'
 import { openLedger } from '../compose/compose.ts'
@@ -14,7 +14,7 @@ const TOKEN_AGAIN_MS = 60 * 60_000
 const SCOPES = ['runs:read', 'runs:write', 'payloads:read']
 const LOOK_AGAIN_MS = 50
 
-/** This process has the store to itself meanwhile; where another one has it, the error names that one's address. */
+/** This process owns the store until the ledger is disposed; if another process owns it, the error names its address. */
 export async function ledgerHere(
   { settings, text }: Arguments,
   { lockedMs = 0, timeoutMs, patienceMs }: CaptureClient,
@@ -33,7 +33,7 @@ export async function ledgerHere(
   return { client, url: undefined, [Symbol.asyncDispose]: async () => await opened[Symbol.asyncDispose]() }
 }
 
-/** While another process has the store for a moment only, as a hook has, it is waited for; a ledger that serves it says where. */
+/** Retries while another process, such as a hook, holds the store only briefly; a ledger that serves the store is reported with its address. */
 async function openedWithin(settings: Settings, untilMs: number): ReturnType<typeof openLedger> {
   for (;;) {
     try {

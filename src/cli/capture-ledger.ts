@@ -1,17 +1,17 @@
-/** @module The ledger of an entrance, and how patiently it is asked. */
+/** @module The ledger that a capture command records in, and the timeouts of requests to it. */
 import type { Client } from '../client/client.ts'
 
 export interface CaptureLedger extends AsyncDisposable {
   readonly client: Client
-  /** Of a ledger that is served; undefined where it is in this process. */
+  /** URL of a ledger that is served; undefined if the ledger is in this process. */
   readonly url: string | undefined
 }
 
 export interface CaptureClient {
-  /** Whose flags they are. */
+  /** The command that the flags belong to. */
   readonly command: string
   readonly timeoutMs: number
   readonly patienceMs: number
-  /** How long a store that another process has is waited for; default: not at all. */
+  /** Milliseconds to wait for a store that another process owns; default: no wait. */
   readonly lockedMs?: number
 }

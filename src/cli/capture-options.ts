@@ -1,4 +1,4 @@
-/** @module What the entrances of the command line have in common: the ledger that they record in, and what tools do to the world. */
+/** @module Shared options of the capture commands: the ledger that they record in, and the effects of tools. */
 import { readFileSync } from 'node:fs'
 import { type Effects, OFFICIAL_EFFECTS, parseEffects } from '../capture/effects.ts'
 import { createClient } from '../client/client.ts'
@@ -7,7 +7,7 @@ import type { Arguments } from './arguments.ts'
 import type { CaptureClient, CaptureLedger } from './capture-ledger.ts'
 import { usageFailure } from './failure.ts'
 
-/** Of `--effects`: a file, or the name of what is known. Throws `CliFailure` for what is neither. */
+/** Parses `--effects`: a file, or the name of a built-in table. Throws `CliFailure` for anything else. */
 export function effectsOf(named: string | undefined, command: string): Effects {
   if (named === undefined) return {}
   if (Object.hasOwn(OFFICIAL_EFFECTS, named)) return OFFICIAL_EFFECTS[named] ?? {}
@@ -28,7 +28,7 @@ function textOf(path: string, command: string): string {
   }
 }
 
-/** The ledger at `--url`, or the store itself, of which nothing is loaded where it is not needed. */
+/** The ledger at `--url`, or the store itself, whose code is loaded only if needed. */
 export async function ledgerOf(args: Arguments, limits: CaptureClient): Promise<CaptureLedger> {
   const { command, lockedMs: _, ...patience } = limits
   const url = args.text('url')

@@ -1,4 +1,4 @@
-/** @module `countersign checkpoint`: the last checkpoint of a tenant's log, to keep where this ledger cannot reach it. */
+/** @module `countersign checkpoint`: prints the last checkpoint of a tenant's log, to be kept out of this ledger's reach. */
 import { NO_NOTES, openReader } from '../compose/compose-stores.ts'
 import { parseVerifierKey } from '../merkle/note-key.ts'
 import type { Settings } from '../settings/config.ts'

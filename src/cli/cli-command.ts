@@ -1,27 +1,27 @@
-/** @module A command of the command line: commander's, with settings as flags, and with one line for whatever is wrong with its arguments. */
+/** @module A command of the command line: commander's class, extended by settings as flags and one-line error messages. */
 import { Command, type Option } from 'commander'
 import type { SettingName } from '../settings/settings.ts'
 import { type Arguments, argumentsOf } from './arguments.ts'
 import { usageFailure } from './failure.ts'
 import { settingFlag } from './flag.ts'
 
-/** Answers the exit code. */
+/** Returns the exit code. */
 export type Handler = (args: Arguments) => Promise<number> | number
 
-/** Where nothing says how wide the terminal is. */
+/** Column width if the width of the terminal is unknown. */
 const PLAIN_COLUMNS = 80
 
 export class CliCommand extends Command {
-  /** Of the whole program: set by the command that ran. */
+  /** Exit code of the whole program, set by the command that ran. */
   exitCode = 0
-  /** Of the whole program: the words it was called with. */
+  /** The words that the whole program was called with. */
   words: readonly string[] = []
-  /** Whether it does something by itself, and not only by the commands below it. */
+  /** Whether the command has an action itself, in addition to its subcommands. */
   isRunnable = false
 
   constructor(name?: string) {
     super(name)
-    // Else a flag of the same name of the command above would take what stands behind the action.
+    // Otherwise, a parent command would parse a flag of the same name that follows the action.
     this.enablePositionalOptions()
   }
 
@@ -29,7 +29,7 @@ export class CliCommand extends Command {
     return new CliCommand(name)
   }
 
-  /** A flag is taken once: the last one would win, and the others be ignored. */
+  /** A flag is accepted once: with duplicates, the last one would win silently. */
   override addOption(option: Option): this {
     super.addOption(option)
     let exists = false
@@ -41,7 +41,7 @@ export class CliCommand extends Command {
     return this
   }
 
-  /** Settings that this command takes as flags. */
+  /** Settings that this command accepts as flags. */
   settings(...names: readonly SettingName[]): this {
     for (const name of names) this.addOption(settingFlag(name))
     return this
@@ -52,7 +52,7 @@ export class CliCommand extends Command {
     return this
   }
 
-  /** Paragraphs below the flags, in lines as long as the terminal is wide. */
+  /** Paragraphs after the flags, wrapped to the width of the terminal. */
   explained(...paragraphs: readonly string[]): this {
     return this.addHelpText('after', ({ command }) => {
       const columns = command.configureOutput().getOutHelpWidth?.() ?? PLAIN_COLUMNS
@@ -61,7 +61,7 @@ export class CliCommand extends Command {
     })
   }
 
-  /** What the command does. The code is loaded only when it runs: `token` need not wait for the server's. */
+  /** Sets the action. Its code is loaded only when it runs, so that `token` does not load the server. */
   runs(load: () => Promise<Handler>): this {
     this.isRunnable = true
     return this.action(async () => {
@@ -74,7 +74,7 @@ export class CliCommand extends Command {
     return this.parent instanceof CliCommand ? this.parent.root : this
   }
 
-  /** `keys list`, as it is called behind the program's name. */
+  /** The full name of a command without the program's name, such as `keys list`. */
   get path(): string {
     return this.parent instanceof CliCommand ? `${this.parent.path} ${this.name()}`.trim() : ''
   }
@@ -91,7 +91,7 @@ export class CliCommand extends Command {
     return { ...read, text: (name) => read.text(declared(name)), has: (name) => read.has(declared(name)) }
   }
 
-  /** Every fault that commander finds, with its suggestion, as the one line of ours. */
+  /** Reports every error that commander finds, with its suggestion, as one line. */
   override error(message: string): never {
     throw usageFailure(message.replace(/^error: /, '').replaceAll('\n', ' '), this.path)
   }
@@ -103,7 +103,7 @@ export class CliCommand extends Command {
   }
 }
 
-/** `as-of` of `--as-of`. */
+/** For example `as-of` for `--as-of`. */
 export function nameOf({ long }: Option): string {
   return (long ?? '').replace(/^--/, '')
 }

@@ -1,13 +1,13 @@
-/** @module The command line behind its first module: runs a command, and turns every end into an exit code and at most one line. */
+/** @module The command line after the version check in `main.ts`: runs a command, and turns every outcome into an exit code and at most one line. */
 import { describeFailure, EXIT, FINDS } from './failure.ts'
 import { runsInOwnProcess } from './give-way.ts'
 import { runCommandLine } from './program.ts'
 
 const command = process.argv[2] ?? ''
-/** Set once what was printed found no room, as on a full disk: then the command has not done its work. */
+/** Set if the output could not be written, for example to a full disk: the command has then failed. */
 let lostCode: number | undefined
 
-// A reader such as `head` that has seen enough is no error. A command whose exit code says what it found goes on to that without its output.
+// A closed pipe, as after `head`, is not an error. A command whose exit code is its result continues without its output.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   const isLeft = error.code === 'EPIPE'
   if (!FINDS.includes(command)) process.exit(isLeft ? EXIT.ok : failed(error))
@@ -16,10 +16,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (process.exitCode === EXIT.ok) process.exitCode = lostCode
 })
 
-// What cannot be written to a closed pipe is still in the exit code.
+// If standard error is a closed pipe, the exit code still reports the failure.
 process.stderr.on('error', () => undefined)
 process.on('uncaughtException', (error) => {
-  // A ledger that serves has its own last word.
+  // A ledger that serves has its own handler.
   if (process.listenerCount('uncaughtException') === 1) process.exit(failed(error))
 })
 
@@ -31,7 +31,7 @@ try {
   process.exitCode = failed(error)
 }
 
-/** Says why, and gives the exit code. */
+/** Prints the reason and returns the exit code. */
 function failed(error: unknown): number {
   const { message, exitCode } = describeFailure(error, command)
   process.stderr.write(`countersign: ${message}\n`)

@@ -1,15 +1,15 @@
-/** @module `countersign completions bash|zsh|fish`: made of the commands themselves, with the values that their flags and arguments take. */
+/** @module `countersign completions bash|zsh|fish`: completion scripts generated from the commands, with the values of their flags and arguments. */
 import { CliCommand } from './cli-command.ts'
 import { usageFailure } from './failure.ts'
 import { offeredValues } from './flag.ts'
 
-/** What may follow the words of a command. */
+/** The completions after the words of a command. */
 interface Place {
-  /** `keys list`; empty for the program itself. */
+  /** For example `keys list`; empty for the program itself. */
   readonly path: string
-  /** Commands below it, values of its arguments, and flags. */
+  /** Its subcommands, the values of its arguments, and its flags. */
   readonly words: readonly Word[]
-  /** Flags that take a value, each with what is offered; nothing offered: the shell completes files. */
+  /** Flags that take a value, with the offered values; if there are none, the shell completes file names. */
   readonly values: readonly { readonly flag: string; readonly offered: readonly string[] }[]
 }
 
@@ -20,7 +20,7 @@ interface Word {
 
 const SHELLS: Readonly<Record<string, (places: readonly Place[]) => string>> = { bash, zsh, fish }
 
-/** Throws `CliFailure` for a shell that none is made for. */
+/** Throws `CliFailure` for an unsupported shell. */
 export function completionScript(program: CliCommand, shell: string): string {
   const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined
   if (script === undefined) throw usageFailure(`completions takes one of: ${Object.keys(SHELLS).join(', ')}`)
@@ -42,7 +42,7 @@ function placesBelow(command: CliCommand): readonly Place[] {
   return [place, ...below.flatMap(placesBelow)]
 }
 
-/** The shells of `completions`, and the commands of `help`. */
+/** The shells for `completions`, and the commands for `help`. */
 function argumentWords(command: CliCommand): readonly Word[] {
   if (command.path === 'completions') return Object.keys(SHELLS).map((text) => ({ text, about: '' }))
   if (command.path !== 'help') return []
@@ -51,7 +51,7 @@ function argumentWords(command: CliCommand): readonly Word[] {
 
 const textsOf = (words: readonly Word[]): string => words.map(({ text }) => text).join(' ')
 
-/** Shell code that sets `offered` by the words of the command and, behind a flag with values, by the flag. */
+/** Shell code that sets `offered` from the words of the command and, after a flag with values, from the flag. */
 function cases(places: readonly Place[]): string {
   return places
     .filter(({ path }) => path !== '')
@@ -62,7 +62,7 @@ function cases(places: readonly Place[]): string {
     .join('\n')
 }
 
-/** Commands with commands below them: there the path has two words. */
+/** Commands with subcommands; for these, the path has two words. */
 function groupsOf(places: readonly Place[]): string {
   const groups = places.flatMap(({ path }) => (path.includes(' ') ? [path.split(' ')[0] ?? ''] : []))
   return [...new Set(groups)].join('|')
@@ -114,8 +114,8 @@ _countersign "$@"
 }
 
 /**
- * Where the words of the command are these and no others: fish's own `__fish_seen_subcommand_from` takes a word anywhere, so that
- * `audit keys` would be offered the flags of `keys`.
+ * Matches only if the words of the command are exactly these: fish's own `__fish_seen_subcommand_from` matches a word anywhere, so that `audit keys` would be
+ * offered the flags of `keys`.
  */
 const FISH_PLACE = `function __countersign_at
   set -l words (commandline -opc)

@@ -1,7 +1,7 @@
 /**
- * @module `countersign copy`: a whole ledger from one store into another, digest for digest, in the order of the source, up to where its end
- * was at the start. Each event is verified before it is written, and the whole copy is read back at the end; one that was cut off goes on
- * where it stopped.
+ * @module `countersign copy`: copies a whole ledger from one store to another, with identical digests and in the order of the source, up to the end that the
+ * source had at the start. Each event is verified before it is written, and the whole copy is read back at the end; an interrupted copy resumes where it
+ * stopped.
  */
 import { createHash } from 'node:crypto'
 
@@ -20,7 +20,7 @@ import { jsonLine, oneLine } from './shown.ts'
 const GROUP_RECORDS_MAX = 128
 const AGAIN_MAX = 30
 
-/** An event of the source does not verify: the one end that exit code 1 stands for. */
+/** An event of the source does not verify: the only outcome with exit code 1. */
 class TamperedError extends Error {}
 
 export async function copy({ settings, text, has }: Arguments): Promise<number> {
@@ -89,7 +89,7 @@ class Copy {
     if ((await existing.next()).done !== true) throw otherEvents(this.#target)
   }
 
-  /** No lock keeps others from a store on a server: what they wrote meanwhile is found here, and so is what the store did not keep. */
+  /** A store on a server cannot be locked: this detects events that other processes wrote in the meantime, and events that the store lost. */
   async readBack(): Promise<void> {
     const found = new Fingerprint()
     for await (const page of this.#target.readAll()) for (const record of page) found.add(record)
@@ -100,7 +100,7 @@ class Copy {
     }
   }
 
-  /** What is there already must be the beginning of the source, event for event. */
+  /** Events that the target already has must be the beginning of the source, event by event. */
   #take(record: ReadRecord, existing: ReadRecord): void {
     const same =
       record.stream === existing.stream &&
@@ -112,7 +112,7 @@ class Copy {
     this.known += 1
   }
 
-  /** Records of one stream that stand together go together. */
+  /** Groups consecutive records of one stream into one append. */
   *#appendsOf(records: readonly ReadRecord[]): Generator<Append, void> {
     let group: { stream: string; expectedRevision: number; records: AppendRecord[]; bytes: number } | undefined
     for (const record of records) {
@@ -158,7 +158,7 @@ class Copy {
   }
 }
 
-/** Of records in their order, byte for byte: two stores that have the same one hold the same ledger. */
+/** Digest over records in order, byte for byte: two stores with the same digest contain the same ledger. */
 class Fingerprint {
   readonly #hash = createHash('sha256')
 
@@ -166,7 +166,7 @@ class Fingerprint {
     this.#hash.update(JSON.stringify([stream, revision, header, Buffer.from(salt).toString('base64url'), data]))
   }
 
-  /** Ends it. */
+  /** The digest in hex; no record can be added afterwards. */
   text(): string {
     return this.#hash.digest('hex')
   }

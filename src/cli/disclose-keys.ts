@@ -1,4 +1,4 @@
-/** @module `countersign keys disclose RUN`: the keys of one run that has ended, for whoever is to check its macs. */
+/** @module `countersign keys disclose RUN`: discloses the keys of one ended run, so that others can check its MACs. */
 import { isJsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
 import { openLedger, readIdentity } from '../compose/compose.ts'
 import { silentLog } from '../ledger/effects.ts'
@@ -8,12 +8,12 @@ import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
 import { oneLine } from './shown.ts'
 
-/** Who gives them away, on record, where nobody signed in. */
+/** The recorded actor if no caller signed in. */
 const ACTOR = 'local'
 const WARNING =
   'these keys can seal events of this run: from now on only a checkpoint proves it; nothing may be added to the run any more'
 
-/** Prints the file that `verify --run-key` reads. Throws `StoreOpenError` where a running ledger owns the store: ask it with --url. */
+/** Prints the file that `verify --run-key` reads. Throws `StoreOpenError` if a running ledger owns the store: use --url then. */
 export async function discloseKeys(args: Arguments): Promise<number> {
   const { settings, text, has, positionals } = args
   const [run = ''] = positionals

@@ -1,4 +1,4 @@
-/** @module A stream from a running ledger, resumed where the line was cut: what comes out is the whole, or an error. */
+/** @module Downloads a stream from a running ledger and resumes it when the connection breaks: the result is complete, or an error is thrown. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
 import { CliFailure, EXIT } from './failure.ts'
@@ -10,13 +10,13 @@ export interface Download {
 }
 
 const CURSOR_HEADER = 'countersign-export-cursor'
-/** Cuts and refusals in a row, without a byte between them, after which the download fails. */
+/** Maximum number of consecutive failures without a received byte. */
 const TRIES_MAX = 6
 const WAIT_MAX_MS = 10_000
 const FIRST_WAIT_MS = 200
 const WAIT_STATUSES: ReadonlySet<number> = new Set([429, 503])
 
-/** Throws `CliFailure`: network where the ledger cannot be reached or the line stays cut, else the ledger's refusal. */
+/** Throws `CliFailure`: a network error if the ledger cannot be reached or keeps breaking off, otherwise the ledger's refusal. */
 export async function* downloaded(download: Download): AsyncGenerator<Uint8Array, void> {
   let offset = 0
   let cursor: string | undefined
@@ -44,7 +44,7 @@ export async function* downloaded(download: Download): AsyncGenerator<Uint8Array
   }
 }
 
-/** Undefined where nobody answered. */
+/** Undefined if there was no response. */
 async function requestDownload(
   { url, token }: Download,
   cursor: string | undefined,

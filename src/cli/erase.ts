@@ -1,4 +1,4 @@
-/** @module `countersign erase`: a subject is forgotten, by the ledger in this process or behind an address. */
+/** @module `countersign erase`: erases a subject, through a ledger in this process or at a URL. */
 import { ErasureAnswer } from '../../schemas/answers/subjects.ts'
 import type { EraseSubject } from '../../schemas/erasure.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
@@ -10,10 +10,10 @@ import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
 import { jsonLine, oneLine } from './shown.ts'
 
-/** Who asks, on record, where nobody signed in. */
+/** The recorded actor if no caller signed in. */
 const ACTOR = 'local'
 
-/** Exit code 3 where it waits for open runs. Throws `StoreOpenError` where a running ledger owns the store: ask it with --url. */
+/** Exit code 3 if the erasure waits for open runs. Throws `StoreOpenError` if a running ledger owns the store: use --url then. */
 export async function erase(args: Arguments): Promise<number> {
   const { settings, text, has } = args
   const [subject, reason, basis] = [needed(args, 'subject'), needed(args, 'reason'), needed(args, 'basis')]

@@ -1,4 +1,4 @@
-/** @module A verdict of `validate` for people: one line for the verdict, then one a finding with what would permit it. */
+/** @module Formats a verdict of `validate` for people: one line for the verdict, then each finding with the change that would permit it. */
 
 import type { Finding } from '../../schemas/finding.ts'
 import { parseJson } from '../../schemas/json.ts'
@@ -10,7 +10,7 @@ interface Printed {
   readonly findings: readonly Finding[]
 }
 
-/** `line` is a line that `validateLine` made. */
+/** `line` is a line that `validateLine` produced. */
 export function explainVerdict(line: string): string {
   const { verdict, confidence, findings } = parseJson<Printed>(line)
   const found = confidence === undefined ? 'nothing protected stood' : `${Math.round(confidence * 100)} % kept`

@@ -1,4 +1,7 @@
-/** @module `countersign audit QUERY --export FILE` and `--bundle FILE`: the whole answer as a signed file, or with the events that prove it; from the store or from a running ledger. */
+/**
+ * @module `countersign audit QUERY --export FILE` and `--bundle FILE`: writes the complete answer as a signed file, or as a bundle with the events that prove
+ * it; from the store or from a running ledger.
+ */
 import { type EventQuery, EventQueryParams } from '../../schemas/event-query.ts'
 import type { AnswerFormatName } from '../export/answer/answer-formats.ts'
 import { prepareAnswer } from '../export/answer/issue-answer.ts'
@@ -17,10 +20,10 @@ import { written } from './written-file.ts'
 
 export interface WantedAnswer {
   readonly name: AuditQueryName | ServiceQueryName
-  /** As parameters of the URL. */
+  /** Filters and options as URL parameters. */
   readonly params: Params
   readonly file: string
-  /** With the events that its rows follow from. */
+  /** Whether to include the events that the rows follow from. */
   readonly isBundle: boolean
 }
 
@@ -55,7 +58,7 @@ interface Question {
   readonly params: Params
 }
 
-/** Throws what `fromStore` throws, and `CliFailure` with exit code 2, naming the flag at fault. */
+/** Throws the errors of `fromStore`, and `CliFailure` with exit code 2, naming the invalid flag. */
 function localAnswer(
   { settings, text }: Arguments,
   { name, format, params }: Question,
@@ -84,7 +87,7 @@ function filterOf(filters: Params): EventQuery {
 
 const isServiceQuery = (name: WantedAnswer['name']): name is ServiceQueryName => Object.hasOwn(SERVICE_QUERIES, name)
 
-/** No command offers a bundle of what no bundle proves. */
+/** Commands offer a bundle only for answers that a bundle can prove. */
 function lineFormat(format: Question['format']): AnswerFormatName {
   if (format === BUNDLE) throw new TypeError('no bundle proves this answer')
   return format

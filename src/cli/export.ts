@@ -60,7 +60,7 @@ function remoteExport(inputs: Arguments, exported: WantedExport): AsyncIterable<
   return remoteFile(inputs, pathOf(exported))
 }
 
-/** What a running ledger answers at this path, with its query, under a token of scope `audit:export`. */
+/** The response of a running ledger for this path and query, with a token of scope `audit:export`. */
 export function remoteFile({ text }: Arguments, path: string): AsyncIterable<Uint8Array> {
   const url = text('url') ?? ''
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)

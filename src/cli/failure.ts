@@ -1,12 +1,12 @@
-/** @module Exit codes, and how an error becomes the one line that a person reads. */
+/** @module Exit codes, and the conversion of an error to the one line that a user reads. */
 import { SettingsError } from '../settings/settings-error.ts'
 import { oneLine } from './shown.ts'
 
-/** LOG-18. A command that is no verification fails with 1. */
+/** LOG-18. A command that is not a verification fails with 1. */
 export const EXIT = { ok: 0, failed: 1, tampered: 1, usage: 2, unproven: 3, network: 4 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** An end that was expected: one line, an exit code, no stack. */
+/** An expected failure: one line, an exit code, no stack trace. */
 export class CliFailure extends Error {
   readonly code = 'cli-failure'
   readonly exitCode: ExitCode
@@ -18,7 +18,7 @@ export class CliFailure extends Error {
   }
 }
 
-/** `command`: whose help says more; the general one by default. */
+/** `command` is the command whose help the message refers to; default: the general help. */
 export function usageFailure(message: string, command = ''): CliFailure {
   return new CliFailure(`${message} (countersign ${`help ${command}`.trim()} says more)`, EXIT.usage)
 }
@@ -37,10 +37,12 @@ const OF_SYSTEM: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is a file, not a folder',
 }
 
-/** Of these commands, exit code 1 says "tampered", or that two states differ: a breakdown of their own must not. */
+/** Commands whose exit code 1 means "tampered", or that two states differ: any other failure of these must not exit with 1. */
 export const PROVES: readonly string[] = ['verify', 'replay', 'proof', 'checkpoint', 'copy', 'projections']
 
-/** Where nobody reads the output of these, they go on to their end: the exit code of the others says what they found, and `mcp` and `hook` have outcomes to record. */
+/**
+ * Commands that run to their end even if their output is not read: the exit code is the result of most of them, and `mcp` and `hook` have outcomes to record.
+ */
 export const FINDS: readonly string[] = [...PROVES, 'integrity', 'store', 'mcp', 'hook']
 
 interface Failure {
@@ -54,7 +56,7 @@ export function describeFailure(error: unknown, command = ''): Failure {
   return { message, exitCode: exitCode === EXIT.failed && PROVES.includes(command) ? EXIT.unproven : exitCode }
 }
 
-/** Of an unknown error only the message is shown: a stack helps nobody at a prompt. */
+/** Only the message of an unknown error is shown: a stack trace does not help a user. */
 function failureOf(error: unknown): Failure {
   if (error instanceof CliFailure) return { message: oneLine(error.message), exitCode: error.exitCode }
   if (error instanceof SettingsError) return { message: oneLine(error.message), exitCode: EXIT.usage }

@@ -1,4 +1,4 @@
-/** @module The flags of audit queries as parameters of their question: `--agent writer` here is `?agent=writer` over HTTP. */
+/** @module Converts the flags of audit queries to query parameters: `--agent writer` here is `?agent=writer` over HTTP. */
 import {
   AUDIT_QUERIES,
   type AuditQueryDefinition,

@@ -1,9 +1,9 @@
-/** @module The lines that `serve` shows a newcomer, ready to paste: a run, an accepted handoff, a refused one, a verification. */
+/** @module The commands that `serve` prints for new users, ready to paste: a run, an accepted handoff, a refused one, a verification. */
 import { SETTINGS } from '../settings/settings.ts'
 
 export interface FirstStepsOptions {
   readonly url: string
-  /** The data folder as it was named. */
+  /** The data folder as given in the settings. */
   readonly data: string
 }
 

@@ -1,33 +1,33 @@
-/** @module The flags that several commands share, each described once, and what a shell offers as their values. */
+/** @module Flags shared by several commands, and the values that shells offer for them. */
 import { type Argument, Option } from 'commander'
 import { ANNOUNCED } from '../../schemas/events.ts'
 import { SETTINGS, type SettingName } from '../settings/settings.ts'
 
 const offered = new WeakMap<Option | Argument, readonly string[]>()
 
-/** `values` are offered by completion alone: lists with commas, and what only the ledger can judge, stay possible. */
+/** `values` are only offered for completion: other values, such as comma-separated lists, remain possible. */
 export function flag(flags: string, about: string, values: readonly string[] = []): Option {
   const option = new Option(flags, about)
   offered.set(option, values)
   return option
 }
 
-/** The flag of a parameter: `agentContains` is `--agent-contains`. */
+/** The flag of a parameter: `agentContains` becomes `--agent-contains`. */
 export function flagNameOf(parameter: string): string {
   return parameter.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
-/** One of these values and no other. */
+/** A flag that accepts only these values. */
 export function choice(flags: string, about: string, values: readonly string[]): Option {
   return new Option(flags, about).choices(values)
 }
 
-/** What a shell offers where a value of this stands. */
+/** The values that a shell offers for this flag or argument. */
 export function offeredValues(of: Option | Argument): readonly string[] {
   return of.argChoices ?? offered.get(of) ?? []
 }
 
-/** The name of a setting's value in the help. */
+/** The placeholder for the value of a setting in the help. */
 const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   data: 'dir',
   store: 'store',
@@ -81,14 +81,14 @@ const SETTING_CHOICES: Partial<Record<SettingName, readonly string[]>> = {
 }
 const SETTINGS_HEADING = 'Settings (or COUNTERSIGN_* variables):'
 
-/** A setting as a flag: what it means and its default come from the table of settings, which also checks its value. */
+/** A setting as a flag: its description and default come from the table of settings, which also validates its value. */
 export function settingFlag(name: SettingName): Option {
   const setting: { about: string; fallback?: string; shownDefault?: string } = SETTINGS[name]
   const about = `${setting.about} (default: ${setting.shownDefault ?? setting.fallback})`.replaceAll('`', '')
   return flag(`--${name} <${SETTING_VALUES[name]}>`, about, SETTING_CHOICES[name]).helpGroup(SETTINGS_HEADING)
 }
 
-/** Where the store and its keys are. */
+/** The settings that locate the store and its keys. */
 export const PLACE = ['data', 'store', 'keys'] as const satisfies readonly SettingName[]
 
 export const jsonFlag = (about = 'print JSON') => flag('--json', about)

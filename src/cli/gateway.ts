@@ -1,4 +1,7 @@
-/** @module The model gateway of `countersign serve --gateway FILE`: its file, the keys that it names, and what may be dialled. */
+/**
+ * @module The model gateway of `countersign serve --gateway FILE`: reads its file and the keys that the file names, and restricts the addresses that it may
+ * contact.
+ */
 import { readFileSync } from 'node:fs'
 import { ModelGateway } from '../capture/gateway/gateway.ts'
 import {
@@ -51,7 +54,7 @@ function upstreamOf(
   }
 }
 
-/** A connection that was never there, and a redirect: the request is nowhere carried out. */
+/** Whether the upstream certainly did not receive the request: the connection was never established, or the response was a redirect. */
 function wasNotSent(error: unknown): boolean {
   if (error instanceof DialError) return error.code !== 'response-too-large'
   const { cause, code } = error as { readonly cause?: unknown; readonly code?: unknown }

@@ -1,4 +1,7 @@
-/** @module `countersign hook`: one hook of a coding agent. Standard output has one JSON text or nothing, and the agent has its answer in time, whatever happens. */
+/**
+ * @module `countersign hook`: runs as one hook of a coding agent. Standard output is one JSON text or empty, and the agent gets its answer in time in every
+ * case.
+ */
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { homedir } from 'node:os'
@@ -19,13 +22,13 @@ import { oneLine } from './shown.ts'
 import { nameOf } from './token.ts'
 
 const WITHIN_DEFAULT = '25'
-/** For the answer to reach the agent, and for a busy machine. */
+/** Reserve, in milliseconds, for passing the answer to the agent, and for a busy machine. */
 const SPARE_MS = 400
 const ANSWER_MS = 8_000
 const PATIENCE_MS = 1_500
 const INPUT_MAX_BYTES = 32 * 1024 * 1024
 const LAST_MS = 50
-/** Both hosts take it for a no, where there is nothing to answer in their words. */
+/** Exit code that both hosts treat as a refusal, for cases without an answer in their format. */
 const BLOCKS = EXIT.usage
 
 type Recorded = Extract<HookInput, { readonly session: string }>
@@ -33,7 +36,7 @@ type Recorded = Extract<HookInput, { readonly session: string }>
 export async function hook(args: Arguments): Promise<number> {
   const options = optionsOf(args)
   let said: HookInput | undefined
-  // Whatever holds this process up: the agent has its answer, and it is no.
+  // If anything blocks this process, the agent still gets an answer: a refusal.
   const watch = setTimeout(
     () => {
       process.stderr.write('countersign hook: there was no answer in time\n')
@@ -46,7 +49,7 @@ export async function hook(args: Arguments): Promise<number> {
   said = input
   const code = await answered(input, args, options)
   clearTimeout(watch)
-  // What is still being sent to a ledger that does not answer is waited for no more.
+  // Do not wait for requests to a ledger that does not respond.
   setTimeout(() => process.exit(), LAST_MS).unref()
   return code
 }
@@ -81,7 +84,7 @@ async function recorded(input: Recorded, args: Arguments, options: Options): Pro
     const about: HookOptions = { ...rest, client, desk: { url }, host, session, whenAway, notes, leftMs, say }
     return await carriedOut(new HookCalls(about), input)
   } catch (error) {
-    // Of flags that do not fit: an exit code, which is a no as well.
+    // Invalid flags end with an exit code that counts as a refusal, too.
     if (error instanceof CliFailure) throw error
     say(reasonOfError(error))
     if (input.kind !== 'before') return { allow: true }
@@ -99,7 +102,7 @@ async function carriedOut(calls: HookCalls, input: Recorded): Promise<HookDecisi
   return { allow: true }
 }
 
-/** In the words of the host; undefined where it does not wait for any. */
+/** A refusal in the format of the host; undefined if the host does not wait for an answer. */
 function denial(input: HookInput, reason: string): string | undefined {
   const asked = input.kind === 'before' ? input : input.kind === 'fault' ? input.asked : undefined
   return asked && hookAnswer(asked, { allow: false, reason })
@@ -129,7 +132,7 @@ function optionsOf({ text, settings }: Arguments) {
   const within = text('within') ?? WITHIN_DEFAULT
   if (!/^\d{1,3}(\.\d)?$/.test(within) || Number(within) < 1)
     throw usageFailure(`--within: "${within}" is no time of 1 to 999 seconds`, 'hook')
-  // The host began to count before this process could.
+  // The timeout of the host started before this process could start counting.
   const endMs = performance.timeOrigin + Number(within) * 1_000 - SPARE_MS
   return {
     run: run.data,
@@ -138,7 +141,7 @@ function optionsOf({ text, settings }: Arguments) {
     whenAway: text('when-ledger-is-away') === 'pass' ? ('pass' as const) : ('refuse' as const),
     secrets: secretsOf(process.env),
     state: stateFolder(text('state')),
-    /** Of which ledger the notes are. */
+    /** Identifies the ledger that the notes belong to. */
     place: jsonDigest([text('url') ?? settings.data, text('tenant') ?? '', text('run') ?? '']).slice(
       'sha256:'.length,
       32,

@@ -1,4 +1,4 @@
-/** @module `countersign import`: chat transcripts become signed runs, one a line; a second import of the same file adds nothing. */
+/** @module `countersign import`: converts chat transcripts to signed runs, one per line; importing the same file again adds nothing. */
 import { createReadStream, existsSync } from 'node:fs'
 import { Tenant } from '../../schemas/names.ts'
 import { openLedger } from '../compose/compose.ts'
@@ -15,10 +15,10 @@ import { type Progress, startProgress } from './progress.ts'
 import { jsonLine, oneLine } from './shown.ts'
 
 const LINE_MAX_BYTES = 16 * 1024 * 1024
-/** Runs under way at a time: each waits for the disk once a turn, and they share the waits. */
+/** Number of concurrent runs: each waits for the disk once per turn, and concurrent runs share these waits. */
 const CONCURRENT_RUNS = 32
 const MS_PER_SECOND = 1_000
-/** Who imports, on a local store; over HTTP it is the token's subject. */
+/** The recorded actor on a local store; over HTTP, the subject of the token. */
 const ACTOR = 'local'
 
 interface Tally {
@@ -55,7 +55,7 @@ interface Work {
 
 interface Done {
   readonly tally: Tally
-  /** Events that were appended, where that is known. */
+  /** Number of appended events, if known. */
   readonly events?: number
 }
 
@@ -75,7 +75,7 @@ async function overHttp({ text }: Arguments, work: Work): Promise<Done> {
   return { tally: await importLines(work, httpTarget(url, token)) }
 }
 
-/** Lines are read no faster than runs are written. */
+/** Lines are read only as fast as runs are written. */
 async function importLines({ source, tenant }: Work, target: ImportTarget): Promise<Tally> {
   const tally: Tally = { runs: 0, added: 0, known: 0, calls: 0, refused: 0 }
   const progress = startProgress({ unit: 'runs' })

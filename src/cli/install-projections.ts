@@ -1,4 +1,4 @@
-/** @module Puts our scripts on the server, and waits until they run. The same again changes nothing. */
+/** @module Installs our scripts on the server and waits until they run. Repeating it changes nothing. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectionServer, ServerProjection } from '../store/projection-server.ts'
@@ -7,9 +7,9 @@ import { CliFailure, EXIT } from './failure.ts'
 import { categoryFault, NEEDED_NAMES, ownOf } from './own-projections.ts'
 
 export interface InstallOptions {
-  /** Fold everything again from the beginning. */
+  /** Whether to rebuild all folds from the beginning. */
   readonly reset: boolean
-  /** For the server's own projection and for ours to run. */
+  /** Maximum wait, in milliseconds, for the server's own projection and ours to run. */
   readonly waitMs: number
 }
 
@@ -20,7 +20,7 @@ export interface Installed {
 
 const LOOK_AGAIN_MS = 200
 
-/** Throws `CliFailure` where the server sorts no streams by category; a script that the server cannot run is in the answer. */
+/** Throws `CliFailure` if the server does not sort streams by category; a script that the server cannot run is reported in the result. */
 export async function installProjections(
   server: ProjectionServer,
   options: InstallOptions,
@@ -50,17 +50,17 @@ interface Script {
   readonly reset: boolean
 }
 
-/** The server does not return the script that it has, so one that is there always gets ours again. */
+/** The server does not return the script of a projection, so an existing one is always updated with ours. */
 async function install(
   server: ProjectionServer,
   { own: { name }, script, before, deadlineMs, reset }: Script,
 ): Promise<Installed['done']> {
-  // A command that meets a projection on its way from one state to the next is an error of the server.
+  // A command during a state change of a projection is an error for the server.
   const settled = async (): Promise<ServerProjection['state'] | undefined> => {
     const isEnough = ([found]: readonly ServerProjection[]): boolean => found?.state !== 'starting'
     return (await lookUntil(server, [name], { deadlineMs, isEnough }))[0]?.state
   }
-  /** A server that had no time to compile is called again, as long as there is time. */
+  /** Retries, until the deadline, to enable a projection that the server had no time to compile. */
   const compiled = async (): Promise<void> => {
     while ((await settled()) === 'uncompiled' && performance.now() < deadlineMs) {
       await server.enable(name)
@@ -97,7 +97,7 @@ async function lookUntil(
   }
 }
 
-/** Beside the compiled command line, as the build puts it. */
+/** The script's path relative to the compiled command line, as laid out by the build. */
 function scriptOf({ script }: OwnProjection): string {
   try {
     return readFileSync(new URL(`../../projections/server/${script}`, import.meta.url), 'utf8')

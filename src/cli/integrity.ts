@@ -1,11 +1,11 @@
-/** @module `countersign integrity`: which events do not verify, and what the scrub has read. */
+/** @module `countersign integrity`: lists the events that do not verify, and the progress of the scrub. */
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { printObject } from './print-object.ts'
 
-/** Ends with 1 where an event is on record as broken, and was not found whole again since; else with 3 where something else is lost. */
+/** Exits with 1 if an event is recorded as broken and was not found intact since; otherwise with 3 if anything else is lost. */
 export async function integrity(inputs: Arguments): Promise<number> {
   await using api = await openApi(inputs)
   const state = await api.get('/v1/integrity')

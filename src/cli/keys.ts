@@ -1,4 +1,4 @@
-/** @module `countersign keys create|list|rotate`: a shared store's first keys; what they are, without their secrets; a new one that seals. */
+/** @module `countersign keys create|list|rotate`: creates the first keys of a shared store, lists keys without their secrets, and rotates them. */
 import { type KeyObject, randomBytes } from 'node:crypto'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -23,7 +23,7 @@ import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
 import { jsonLine } from './shown.ts'
 
-/** For a store on a server, which several processes share: each gets a copy of the one file. A file store makes its own. */
+/** For a store on a server that several processes share: each process gets a copy of the same file. The keys of a file store are created automatically. */
 export function createKeys({ settings: { keys: place }, has }: Arguments): number {
   if (place.kind === 'text') throw new CliFailure('COUNTERSIGN_KEYS holds keys already')
   makeFolder(dirname(place.path))
@@ -37,7 +37,7 @@ interface ListedKey {
   readonly use: 'seal' | 'token'
   readonly created: string
   readonly retired?: string
-  /** The key in use now. */
+  /** Whether the key is in use now. */
   readonly current: boolean
 }
 
@@ -46,7 +46,7 @@ export async function listKeys({ settings, text: flag, has }: Arguments): Promis
   const ledgerKeys = requireKeys(settings.keys)
   const identity = await readIdentity(settings)
   const publicKey = ed25519PublicBytes(ledgerKeys.checkpointKey)
-  // Checkpoints are signed under the name of the tenant's log; the founding event names the same key by the origin alone.
+  // Checkpoints are signed under the name of the tenant's log; the founding event names the same key under the origin alone.
   const verifier = identity && verifierKey(identity.origin, publicKey)
   const logKey = identity && verifierKey(`${identity.origin}/${tenant}`, publicKey)
   const listed = listedKeys(ledgerKeys)
@@ -71,7 +71,7 @@ function listedKeys({ ring, tokenKeys }: LedgerKeys): readonly ListedKey[] {
   ]
 }
 
-/** Field by field: a spread would carry the secret along. */
+/** Copies field by field: a spread would include the secret. */
 function listedKey(
   { kid, created, retired }: { readonly kid: string; readonly created: string; readonly retired?: string },
   use: ListedKey['use'],
@@ -96,7 +96,7 @@ export async function rotateKeys({ settings, has }: Arguments): Promise<number> 
   if (place.kind === 'text') {
     throw new CliFailure('the keys come from COUNTERSIGN_KEYS: rotate them in the key file that they were taken from')
   }
-  // Where there are none it says so, before there is a lock beside them.
+  // Missing keys are reported before a lock is created next to them.
   requireKeys(place)
   using _ = exclusively(place.path)
   const before = requireKeys(place)
@@ -131,7 +131,7 @@ function rotatedKeys(
   return rotateLogKey(before, { now, random: randomBytes, succession })
 }
 
-/** What the succession is signed for: the origin of the ledger that these keys founded. Throws `CliFailure` where they founded none. */
+/** The origin of the ledger that these keys founded, for which the succession is signed. Throws `CliFailure` if they founded none. */
 async function originUnder(settings: Settings, keys: LedgerKeys): Promise<string> {
   const identity = await readIdentity(settings)
   if (identity === undefined)
@@ -144,7 +144,7 @@ async function originUnder(settings: Settings, keys: LedgerKeys): Promise<string
   return identity.origin
 }
 
-/** Two rotations at once would each drop the other's key, which may have sealed by then. */
+/** Two concurrent rotations would each drop the other's key, which may already have sealed events. */
 function exclusively(path: string): Disposable {
   const lock = `${path}.rotating`
   try {

@@ -1,4 +1,4 @@
-/** @module A file made from the store itself, which this command owns meanwhile: it is recorded like any other. */
+/** @module Exports from the store itself, which this command owns meanwhile: the export is recorded like any other. */
 import type { EventQuery } from '../../schemas/event-query.ts'
 import { openLedger, readIdentity } from '../compose/compose.ts'
 import { openExportThreads } from '../compose/compose-readers.ts'
@@ -17,17 +17,17 @@ export interface WantedExport {
   readonly format: FormatName | 'bundle'
   readonly tenant: string
   readonly query: EventQuery
-  /** Of a line format: the leaf to begin at. */
+  /** For a line format: the leaf to start from. */
   readonly from?: number | undefined
-  /** Of a bundle: what shows that nothing was left out. */
+  /** For a bundle: the kind of proof that nothing was left out. */
   readonly proof?: BundleProof | undefined
-  /** Of a bundle: bring along the large values that its events name. */
+  /** For a bundle: include the large values that its events name. */
   readonly values?: boolean | undefined
 }
 
-/** Who exports, on record, where nobody signed in. */
+/** The recorded actor if no caller signed in. */
 const ACTOR = 'local'
-/** What the one who exports has to change. */
+/** Refusals that the user fixes by changing the arguments. */
 const USAGE_CODES: ReadonlySet<ExportRefusal['code']> = new Set<ExportRefusal['code']>(['invalid-query', 'beyond-log'])
 
 interface PreparedFile {
@@ -41,13 +41,13 @@ type Prepare = (
   elsewhere: BodyMaker | undefined,
 ) => Promise<{ readonly ok: true; readonly value: PreparedFile } | Refused>
 
-/** Throws `CliFailure` where there is no ledger or it refuses the file, `StoreOpenError` where a running ledger owns the store. */
+/** Throws `CliFailure` if there is no ledger or it refuses the export, `StoreOpenError` if a running ledger owns the store. */
 export async function* fromStore(
   settings: Settings,
   tenant: string,
   prepare: Prepare,
 ): AsyncGenerator<Uint8Array, void> {
-  // Opening would found a ledger where there is none.
+  // Opening would found a ledger in an empty store.
   if ((await readIdentity(settings)) === undefined)
     throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
   await using opened = await openLedger(settings, silentLog)
@@ -58,7 +58,7 @@ export async function* fromStore(
   yield* prepared.value.chunks()
 }
 
-/** Throws what `fromStore` throws. */
+/** Throws the errors of `fromStore`. */
 export function localExport(
   settings: Settings,
   { tenant, format, query, proof, values, from }: WantedExport,

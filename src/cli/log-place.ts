@@ -1,4 +1,4 @@
-/** @module Which log a command means: its tenant, the key it is under, and the last checkpoint on record. */
+/** @module Resolves the log that a command refers to: its tenant, its keys, and the last recorded checkpoint. */
 
 import { EVENTS } from '../../schemas/events.ts'
 import { parseJson } from '../../schemas/json.ts'
@@ -12,7 +12,7 @@ import type { StoreReader } from '../store/event-store.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { isPlain } from './shown.ts'
 
-/** `system` is a log too: of the ledger's own facts. */
+/** `system` is also a log: that of the ledger's own facts. */
 export function tenantOf(text: string | undefined): string {
   if (text === SYSTEM_TENANT) return text
   const tenant = Tenant.safeParse(text ?? 'default')
@@ -21,8 +21,8 @@ export function tenantOf(text: string | undefined): string {
 }
 
 /**
- * Whose checkpoints of a log count, oldest first: the key that was named, or those of the key file, of which the last one signs now.
- * Throws `CliFailure` where there is neither.
+ * The keys whose checkpoints of a log are accepted, oldest first: the given key, or those of the key file, of which the last one signs now. Throws `CliFailure`
+ * if there is neither.
  */
 export function logVerifiers(settings: Settings, origin: string | undefined, value?: string): readonly NoteVerifier[] {
   if (value !== undefined) {
@@ -40,14 +40,14 @@ export function logVerifiers(settings: Settings, origin: string | undefined, val
   return logKeyChain(keys).map((key) => noteVerifier(origin, key))
 }
 
-/** `<origin>/<tenant>`, as the founding event has it. */
+/** `<origin>/<tenant>`, from the founding event. */
 export async function originOf(settings: Settings, tenant: string): Promise<string> {
   const identity = await readIdentity(settings)
   if (identity === undefined) throw new CliFailure('there is no ledger in this store yet', EXIT.unproven)
   return `${identity.origin}/${tenant}`
 }
 
-/** A note or a proof, which goes out byte for byte. Throws `CliFailure` where it holds what a terminal would obey: no ledger writes that. */
+/** A note or a proof, which is printed byte for byte. Throws `CliFailure` if it contains terminal control characters, which no ledger writes. */
 export function plainNote(text: string): string {
   if (isPlain(text)) return text
   throw new CliFailure(
@@ -56,7 +56,7 @@ export function plainNote(text: string): string {
   )
 }
 
-/** The signed note of the last checkpoint on record; undefined before the first. */
+/** The signed note of the last recorded checkpoint; undefined if there is none yet. */
 export async function lastCheckpoint(reader: StoreReader, tenant: string): Promise<string | undefined> {
   for await (const page of reader.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
     for (const { data } of page) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * @module The first module of the command line. It imports nothing before it has checked the version of Node: under one that is too old, the native
- * driver of SQLite would end the process with a segmentation fault.
+ * @module Entry point of the command line. It imports nothing before it has checked the version of Node: with a version that is too old, the native SQLite
+ * driver would crash the process with a segmentation fault.
  */
 const { nodeFault } = await import('../resources/node-version.ts')
 const fault = nodeFault(process.versions.node)
@@ -9,7 +9,7 @@ if (fault === undefined) {
   await import('./command-line.ts')
 } else {
   process.stderr.write(`countersign: ${fault}\n`)
-  // EXIT.usage: no verdict of a verification, and no failure of a command that began.
+  // EXIT.usage: neither the verdict of a verification nor the failure of a command that started.
   process.exitCode = 2
 }
 

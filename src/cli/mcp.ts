@@ -1,4 +1,4 @@
-/** @module `countersign mcp`: a proxy in front of an MCP server on stdio, which records every call of a tool. */
+/** @module `countersign mcp`: a proxy in front of an MCP server on stdio that records every tool call. */
 import { basename } from 'node:path'
 import { RunId } from '../../schemas/names.ts'
 import { secretsOf } from '../capture/recorded-form.ts'
@@ -10,7 +10,7 @@ import { EXIT, usageFailure } from './failure.ts'
 import { oneLine } from './shown.ts'
 import { nameOf } from './token.ts'
 
-/** A host waits for 60 seconds as a rule, and has to be told before. */
+/** Hosts usually time out after 60 seconds and must get an answer before that. */
 const ANSWER_MS = 10_000
 const PATIENCE_MS = 5_000
 const PARENT_MS = 1_000
@@ -36,7 +36,7 @@ export async function mcp(args: Arguments): Promise<number> {
   })
   stop()
   process.stdin.destroy()
-  // What is still being sent to a ledger that does not answer is waited for no more.
+  // Do not wait for requests to a ledger that does not respond.
   setTimeout(() => process.exit(), LAST_MS).unref()
   return by === 'host' ? EXIT.ok : EXIT.failed
 }
@@ -62,12 +62,12 @@ function optionsOf({ text, positionals }: Arguments) {
   }
 }
 
-/** The token is this program's, and no business of the server behind it. */
+/** The token belongs to this program and must not be passed to the MCP server. */
 function withoutOwnSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('COUNTERSIGN_')))
 }
 
-/** A signal, or a host that is gone without closing what it wrote to. */
+/** Resolves on a signal, or if the host exits without closing the pipe. */
 function signalled(): { readonly end: Promise<string>; readonly stop: () => void } {
   const { promise, resolve } = Promise.withResolvers<string>()
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)

@@ -1,26 +1,26 @@
-/** @module Our projections among those of a server, and what to do about one that does not run. */
+/** @module Finds our projections on a server, and explains how to fix one that does not run. */
 import type { ServerProjection } from '../store/projection-server.ts'
 import { CATEGORY_PROJECTION, OWN_PROJECTIONS } from '../verify/server-projections.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { oneLine } from './shown.ts'
 
-/** Versions above ours that are looked for. */
+/** Number of versions above ours that are searched for. */
 const NEWER_VERSIONS = 3
 
 const familyOf = (name: string): string => name.replace(/\d+$/, '')
 const versionOf = (name: string): number => Number(name.slice(familyOf(name).length))
 
-/** What is requested: ours, and the server's own one that they need. */
+/** The projections to look up: ours, and the server's own projection that they depend on. */
 export const NEEDED_NAMES: readonly string[] = [CATEGORY_PROJECTION, ...OWN_PROJECTIONS.map(({ name }) => name)]
 
-/** Ours by their names, and not of this version: left by another process, which may still read them. */
+/** Our projections in other versions: left by another process, which may still read them. */
 export const OTHER_VERSIONS: readonly string[] = OWN_PROJECTIONS.flatMap(({ name }) =>
   Array.from({ length: versionOf(name) + NEWER_VERSIONS + 1 }, (_, version) => `${familyOf(name)}${version}`).filter(
     (each) => each !== name,
   ),
 )
 
-/** One each; what the server does not have is stopped. */
+/** One entry per projection of ours; a projection that the server does not have is reported as stopped. */
 export function ownOf(all: readonly ServerProjection[]): readonly ServerProjection[] {
   return OWN_PROJECTIONS.map(({ name }) => all.find((each) => each.name === name) ?? missing(name))
 }
@@ -30,7 +30,7 @@ function missing(name: string): ServerProjection {
   return { name, state: 'stopped', status: 'Not installed', reason, progressPercent: undefined, events: 0n }
 }
 
-/** Undefined where streams are sorted by category. */
+/** Undefined if the server sorts streams by category. */
 export function categoryFault(all: readonly ServerProjection[]): CliFailure | undefined {
   const found = all.find(({ name }) => name === CATEGORY_PROJECTION)
   if (found?.state === 'running') return undefined
@@ -39,7 +39,7 @@ export function categoryFault(all: readonly ServerProjection[]): CliFailure | un
   return new CliFailure(`${CATEGORY_PROJECTION} ${status}, so that no projection sees a run: ${todo}`, EXIT.unproven)
 }
 
-/** Throws `CliFailure`: nothing can be compared with what does not run. */
+/** Throws `CliFailure` if a projection does not run, because then nothing can be compared. */
 export function requireRunning(all: readonly ServerProjection[]): void {
   const fault = categoryFault(all)
   if (fault !== undefined) throw fault

@@ -1,4 +1,4 @@
-/** @module `countersign keys pin KEY`: from now on what this log signs is checked with it. */
+/** @module `countersign keys pin KEY`: pins the key of a log; its signatures are checked with that key from then on. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { leads } from '../merkle/followed-keys.ts'
@@ -13,8 +13,8 @@ import { jsonLine, oneLine } from './shown.ts'
 import { successionsIn } from './successions.ts'
 
 /**
- * A log has one key: another one is refused, unless a key that is pinned already names it as its successor (`--succession FILE`). The
- * old one stays pinned, for what it signed, with the succession, which says until when.
+ * A log has one pinned key: another key is refused unless a pinned key names it as its successor (`--succession FILE`). The old key stays pinned for its
+ * earlier signatures, together with the succession, which says until when it is valid.
  */
 export function pinKey({ settings, has, text: flag, positionals: [text = ''] }: Arguments): number {
   const verifier = parseVerifierKey(text.trim())
@@ -40,7 +40,7 @@ export function pinKey({ settings, has, text: flag, positionals: [text = ''] }: 
   return EXIT.ok
 }
 
-/** Those by which one of these keys follows another, and which are not pinned yet: they say since when. */
+/** The successions between these keys that are not pinned yet; they say when each key took over. */
 function newSuccessions(keys: readonly NoteVerifier[], notes: readonly string[], path: string): readonly string[] {
   const pinned = pinsIn(path).successions
   const chains = keys.map((key) => successorsOf(key, notes))

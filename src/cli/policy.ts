@@ -1,4 +1,7 @@
-/** @module `countersign policy`: learns which places move from recorded runs, takes over what agents declared, and tries a policy on what is recorded. */
+/**
+ * @module `countersign policy`: learns from recorded runs which places change regularly (`moves`), adopts the places that agents declared, and tries a policy
+ * on recorded handoffs.
+ */
 import { existsSync } from 'node:fs'
 import type { RunAnswer } from '../../schemas/answers/runs.ts'
 import type { Finding } from '../../schemas/finding.ts'
@@ -19,10 +22,10 @@ import { jsonLine } from './shown.ts'
 import { printRows, stdout } from './table.ts'
 import { addMoves } from './write-policy.ts'
 
-/** Runs that are looked at where none is named. */
+/** Number of runs that are read if none is named. */
 const RUNS_DEFAULT = 100
 
-/** What the agents of a run declared, as members of a policy: printed, or written into a file. */
+/** Prints the declarations of a run's agents as members of a policy, or writes them to a file. */
 export async function adopt(args: Arguments): Promise<number> {
   const [run = ''] = args.positionals
   await using api = await openApi(args)
@@ -70,7 +73,7 @@ async function proposed(learner: Learner, args: Arguments): Promise<number> {
   return EXIT.ok
 }
 
-/** Into the file that is named; else as text, to be put into one by hand. */
+/** Adds the `moves` to the given file; otherwise prints them, to be added by hand. */
 function offer(moves: readonly Move[], args: Arguments): void {
   const into = args.text('into')
   if (into === undefined) {
@@ -82,7 +85,7 @@ function offer(moves: readonly Move[], args: Arguments): void {
   process.stderr.write(`${into}: ${added} places that move were added${left}\n`)
 }
 
-/** What a policy would have said to the handoffs that are recorded. Ends with 0 whatever it finds: it is a question. */
+/** Shows the verdicts that a policy would have had on recorded handoffs. Always exits with 0 for policy findings: it is only a query. */
 export async function tryPolicy(args: Arguments): Promise<number> {
   const [file = ''] = args.positionals
   const candidate = readPolicies(file)(args.text('for') ?? 'default')

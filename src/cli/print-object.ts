@@ -1,4 +1,4 @@
-/** @module One object for people and for programs: a list of its members on a terminal, else JSON. */
+/** @module Prints one object: as a list of its members on a terminal, otherwise as JSON. */
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { cellText, jsonLine } from './shown.ts'
 import { type Output, stdout } from './table.ts'
@@ -11,7 +11,7 @@ export function printObject(object: JsonObject, json: boolean, output: Output = 
   else output.write(memberLines(object).join('\n').concat('\n'))
 }
 
-/** Objects within are indented; lists of objects are listed one by one. */
+/** Nested objects are indented; in a list, each object is printed separately. */
 export function memberLines(object: JsonObject, indent = ''): readonly string[] {
   return Object.entries(object).flatMap(([name, value]) => {
     const label = `${indent}${cellText(name)}`

@@ -1,4 +1,4 @@
-/** @module The whole command line: every command with its flags, and how one call of it is read. What a command does is in its own file. */
+/** @module The whole command line: all commands with their flags, and the parsing of a call. The action of each command is in its own file. */
 import { CommanderError } from 'commander'
 import { packageVersion } from '../settings/package-version.ts'
 import { CliCommand } from './cli-command.ts'
@@ -32,7 +32,7 @@ export function createProgram(): CliCommand {
   return program
 }
 
-/** Columns for what a flag means, beside its name: on a terminal of 60 they are still lines. */
+/** Minimum number of columns for the description of a flag, so that it still forms lines on a terminal of 60 columns. */
 const NARROWEST_TEXT = 20
 
 const GENERAL = [
@@ -41,7 +41,7 @@ const GENERAL = [
   'Exit code: 0 done or verified, 1 failed or tampered, 2 wrong usage, 3 incomplete or not proven, 4 the network.',
 ]
 
-/** Runs one command; resolves with its exit code. Throws `CliFailure` with exit code 2, naming the argument at fault; `SettingsError` for a setting. */
+/** Runs one command and resolves with its exit code. Throws `CliFailure` with exit code 2, naming the invalid argument; `SettingsError` for a setting. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   const program = createProgram()
   const words = args.length === 0 ? ['help'] : actionFirst(program, args)
@@ -50,13 +50,13 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
     await program.parseAsync(words, { from: 'user' })
     return program.exitCode
   } catch (error) {
-    // Commander's way to end after it printed help or the version.
+    // Commander throws this after it has printed help or the version.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
     throw error
   }
 }
 
-/** Of a command of several actions, flags may stand before the action: `keys --data DIR list`. */
+/** For a command with actions, flags may precede the action: `keys --data DIR list`. */
 function actionFirst(program: CliCommand, args: readonly string[]): readonly string[] {
   const [name = '', ...rest] = args
   const group = program.commands.find((command) => command.name() === name)

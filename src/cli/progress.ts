@@ -1,19 +1,19 @@
-/** @module A bar on stderr for work that takes a while; silent where stderr is no terminal. */
+/** @module A progress bar on stderr for long work; silent if stderr is not a terminal. */
 const REDRAW_MS = 100
 const WIDTH = 24
 const MS_PER_SECOND = 1_000
 
 export interface Progress {
-  /** `done` so far; cheap enough to call for every page. */
+  /** `done` is the count so far; cheap enough to call for every page. */
   readonly report: (done: number) => void
-  /** Takes the bar away, before anything else is printed. */
+  /** Removes the bar; call this before anything else is printed. */
   readonly end: () => void
 }
 
 export interface ProgressOptions {
-  /** What is counted: `events`. */
+  /** The unit of the count, such as `events`. */
   readonly unit: string
-  /** Undefined where the end is not known. */
+  /** Undefined if the end is not known. */
   readonly total?: number | undefined
   readonly stream?: NodeJS.WriteStream
 }

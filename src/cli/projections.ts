@@ -1,4 +1,4 @@
-/** @module `countersign projections install|status|diff`: the folds that an EventStoreDB server runs by itself. */
+/** @module `countersign projections install|status|diff`: the folds that an EventStoreDB server computes itself. */
 import { NO_NOTES, openProjectionServer, openReader } from '../compose/compose-stores.ts'
 import type { StorePlace } from '../settings/places.ts'
 import { StoreOpenError, StoreUnavailableError } from '../store/event-store.ts'
@@ -45,7 +45,7 @@ function waitOf(input: Arguments): number {
   return Number(text) * MS_PER_SECOND
 }
 
-/** Exit code 1 is reserved for a projection that stands still and a state that differs. */
+/** Maps other errors to other exit codes: exit code 1 is reserved for a projection that does not run and a state that differs. */
 function asFailure(error: unknown): unknown {
   if (error instanceof StoreUnavailableError) return new CliFailure(error.message, EXIT.network, { cause: error })
   if (error instanceof StoreOpenError) return new CliFailure(error.message, EXIT.usage, { cause: error })

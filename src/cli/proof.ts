@@ -1,4 +1,4 @@
-/** @module `countersign proof EVENT`: a file that shows, offline and without our keys, that an event is in its tenant's log. */
+/** @module `countersign proof EVENT`: prints a file that proves, offline and without our keys, that an event is in its tenant's log. */
 import { UUID_PATTERN } from '../../schemas/header.ts'
 import { NO_NOTES, openReader } from '../compose/compose-stores.ts'
 import { tilesForReading } from '../compose/compose-tiles.ts'
@@ -33,7 +33,7 @@ export async function proof({ settings, text, has, positionals }: Arguments): Pr
   return EXIT.ok
 }
 
-/** From files that follow the store and one event, where one of them proves it. */
+/** Builds the proof from the log file and a single event, without reading the whole store; undefined if that is not possible. */
 async function proofFromFiles(
   settings: Settings,
   reader: StoreReader,

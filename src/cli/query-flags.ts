@@ -6,7 +6,7 @@ import { flagNameOf } from './flag.ts'
 
 const QUERY_FLAGS: readonly string[] = Object.keys(EventQueryParams.shape)
 
-/** Throws `CliFailure` with exit code 2, naming the flag at fault. */
+/** Throws `CliFailure` with exit code 2, naming the invalid flag. */
 export function queryOf({ text }: Pick<Arguments, 'text'>): EventQuery {
   const entries = QUERY_FLAGS.flatMap((name) => {
     const value = text(flagNameOf(name))
@@ -18,7 +18,7 @@ export function queryOf({ text }: Pick<Arguments, 'text'>): EventQuery {
   throw usageFailure(`--${flagNameOf(String(issue?.path[0] ?? 'query'))}: ${issue?.message}`)
 }
 
-/** The same as parameters of a URL. */
+/** The query as URL parameters. */
 export function queryParameters({ types, ...query }: EventQuery): URLSearchParams {
   return new URLSearchParams({ ...query, ...(types && { types: types.join(',') }) } as Record<string, string>)
 }

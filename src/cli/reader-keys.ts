@@ -1,6 +1,6 @@
 /**
- * @module Which key of a log the reader has: named on the command line, pinned in a file of the reader's own, or of the reader's own ledger.
- * A key that comes along with what it should prove is none, nor is one in a folder that is merely the working directory.
+ * @module Finds the reader's key of a log: given on the command line, pinned in the reader's own file, or from the reader's own ledger. A key that comes with
+ * the data it should prove is not trusted, nor is one in a folder that merely is the working directory.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
@@ -13,9 +13,9 @@ import { successionsIn } from '../verify/bundle/verifier-keys.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 
-/** What the reader knows of the keys of logs that followed each other. */
+/** Keys of logs known to the reader, with their successions. */
 export interface ReaderPins {
-  /** Verifier keys, of one log in the order in which they followed each other. */
+  /** Verifier keys; those of one log in the order of their succession. */
   readonly pinned: readonly string[]
   /** Signed notes. */
   readonly successions: readonly string[]
@@ -23,17 +23,17 @@ export interface ReaderPins {
 
 export interface ReaderKey {
   readonly verifier: NoteVerifier
-  /** Where it was found, for people. */
+  /** Where the key was found, for people. */
   readonly from: string
 }
 
-/** The reader's key of a log. `keyId` is the one that the file at hand claims. Undefined: the reader has none for that log. */
+/** Finds the reader's key of a log; undefined if there is none. `keyId` is the one that the data to be verified claims. */
 export type FindReaderKey = (name: string, keyId?: string) => ReaderKey | undefined
 
-/** Whose the thing to be verified is: the store that was requested is the reader's, exports and bundles may be anybody's. */
+/** Owner of the data to be verified: the store in use is the reader's own; exports and bundles may come from anyone. */
 export type Origin = 'own-store' | 'foreign'
 
-/** Throws `CliFailure` for what is not a key or a file of keys. */
+/** Throws `CliFailure` for a value that is neither a key nor a file of keys. */
 export function readerKeys({ text, settings }: Arguments, origin: Origin): FindReaderKey {
   const named = text('key')
   if (named !== undefined) return namedKeys(named)
@@ -46,14 +46,14 @@ export function readerKeys({ text, settings }: Arguments, origin: Origin): FindR
     if (known !== undefined || keys === undefined) return known
     const own = logKeyChain(keys).map((key) => noteVerifier(name, key))
     const verifier = own.find((each) => each.keyId === keyId) ?? noteVerifier(name, keys.checkpointKey)
-    // A key file that merely lies in the data folder says nothing about other ledgers.
+    // A key file that merely is in the data folder says nothing about other ledgers.
     return isNamed || keyId === undefined || keyId === verifier.keyId ? { verifier, from: keyFile } : undefined
   }
 }
 
 /**
- * The ledger's keys, where the reader can mean them: what is foreign is checked with a key file only if that, or its folder, was named.
- * Undefined where there are none. Throws `CliFailure` where the file that was named is missing or cannot be used.
+ * The ledger's keys, if they may be used: foreign data is checked with a key file only if that file or its folder was named. Undefined if there are none.
+ * Throws `CliFailure` if a named file is missing or cannot be used.
  */
 export function ownKeys(settings: Settings, origin: Origin): LedgerKeys | undefined {
   const { keys, keysFrom } = settings
@@ -73,7 +73,7 @@ export function keyFileName({ keys }: Settings): string {
   return keys.kind === 'file' ? keys.path : 'COUNTERSIGN_KEYS'
 }
 
-/** Says so where a key file lies in the working directory and is not believed. */
+/** A note for the user if a key file in the working directory was ignored; otherwise undefined. */
 export function unusedKeyFile(settings: Settings, { text }: Arguments): string | undefined {
   const { keys, keysFrom, data } = settings
   const isUnused = keysFrom === 'working-directory' && keys.kind === 'file' && existsSync(keys.path)
@@ -81,7 +81,7 @@ export function unusedKeyFile(settings: Settings, { text }: Arguments): string |
   return `the key file ${keys.path} was not used: it is in the working directory, where whoever made this may have put it; if it is yours, add --data ${data}`
 }
 
-/** Of the same keys as `readerKeys` finds. Throws `CliFailure` as it does. */
+/** Pins and successions of the same keys that `readerKeys` finds. Throws `CliFailure` as it does. */
 export function readerPins({ text, settings }: Arguments, origin: Origin): ReaderPins {
   const named = text('key')
   if (named !== undefined) return parseVerifierKey(named) === undefined ? pinsIn(named) : NO_PINS
@@ -93,7 +93,7 @@ export function readerPins({ text, settings }: Arguments, origin: Origin): Reade
 
 const NO_PINS: ReaderPins = { pinned: [], successions: [] }
 
-/** Of a file of keys; nothing where there is none. */
+/** Pins from a file of keys; empty if there is no file. */
 export function pinsIn(path: string): ReaderPins {
   if (!existsSync(path)) return NO_PINS
   const successions = successionsIn(readFileSync(path, 'utf8').split('\n'))
@@ -109,13 +109,13 @@ function namedKeys(named: string): FindReaderKey {
   return (name, keyId) => keyAmong(keys, name, keyId)
 }
 
-/** A log whose key was rotated has more than one: the one with that id, or else the newest, which stands last. */
+/** A log whose key was rotated has several keys: returns the one with this id, otherwise the newest, which is the last. */
 function keyAmong(keys: readonly ReaderKey[], name: string, keyId: string | undefined): ReaderKey | undefined {
   const ofLog = keys.filter(({ verifier }) => verifier.name === name)
   return ofLog.find(({ verifier }) => verifier.keyId === keyId) ?? ofLog.at(-1)
 }
 
-/** The reader's key for a signed note of the log of this name: one that signed it, where the reader has that. */
+/** The reader's key for a signed note of this log, preferably one that signed the note. */
 export function keyForNote(findKey: FindReaderKey, name: string, note: string): ReaderKey | undefined {
   const own = (parseNote(note)?.signatures ?? []).filter((each) => each.name === name)
   const found = own.map(({ keyId }) => ({ keyId, key: findKey(name, keyId) }))
@@ -124,7 +124,7 @@ export function keyForNote(findKey: FindReaderKey, name: string, note: string): 
 
 const OTHERS_MAY_WRITE = 0o022
 
-/** Throws `CliFailure` for a file that others could have written into. */
+/** Throws `CliFailure` for a file that other users can write to. */
 export function pinnedKeys({ knownKeys }: Settings): readonly ReaderKey[] {
   if (knownKeys === undefined || !existsSync(knownKeys)) return []
   if ((statSync(knownKeys).mode & OTHERS_MAY_WRITE) !== 0)
@@ -134,7 +134,7 @@ export function pinnedKeys({ knownKeys }: Settings): readonly ReaderKey[] {
   return keysIn(knownKeys)
 }
 
-/** One verifier key a line; empty lines and those that begin with `#` are passed over. Throws `CliFailure` for any other line. */
+/** One verifier key per line; empty lines and those that begin with `#` are ignored. Throws `CliFailure` for any other line. */
 function keysIn(path: string): readonly ReaderKey[] {
   const lines = readFileSync(path, 'utf8').split('\n')
   return lines.flatMap((line, index) => {

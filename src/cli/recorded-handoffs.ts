@@ -1,4 +1,4 @@
-/** @module The handoffs of runs as they were recorded, each with the run as it was before it: what policies are learned from and tried on. */
+/** @module Recorded handoffs of runs, each with the state of the run before it: the input for learning and trying policies. */
 import { readFileSync } from 'node:fs'
 import { applyMode } from '../../projections/merge.ts'
 import type { RecordedEvent } from '../../projections/projection.ts'
@@ -17,7 +17,7 @@ export interface RecordedHandoff {
   readonly run: string
   readonly revision: number
   readonly isAccepted: boolean
-  /** As they were when it was judged: of use until the next one is asked for. */
+  /** State when the handoff was judged; valid until the next handoff is requested. */
   readonly state: RunState
   readonly evidence: Evidence
   readonly envelope: Handoff['data']
@@ -25,7 +25,7 @@ export interface RecordedHandoff {
   readonly after: JsonObject
 }
 
-/** In order. A run whose events cannot all be folded ends there, as a resume does. */
+/** Handoffs in order. If an event of the run cannot be folded, the sequence ends there, as a resume does. */
 export async function* recordedHandoffs(api: Api, run: string): AsyncGenerator<RecordedHandoff, void> {
   const folded = new RunAggregate('', run)
   for await (const item of api.items(`/v1/runs/${encodeURIComponent(run)}/events`, {})) {
@@ -53,7 +53,7 @@ function isHandoff(event: RecordedEvent): event is Handoff {
 
 const LIMITS = { maxBytes: 16 * 1024 * 1024, maxDepth: 66, maxKeys: 16 * 1024 * 1024 }
 
-/** Lines `{before, after}`, with `run` where they are of several: those of one run in their order. Throws `CliFailure` for one that is not. */
+/** Lines `{before, after}`, with `run` if they belong to several runs; those of one run must be in order. Throws `CliFailure` for an invalid line. */
 export function handoffsOfFile(path: string): readonly Observed[] {
   const lines = readFileSync(path, 'utf8').split('\n')
   return lines.flatMap((line, i) => (line.trim() === '' ? [] : [observedIn(line, `${path}, line ${i + 1}`)]))

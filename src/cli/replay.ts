@@ -1,4 +1,4 @@
-/** @module `countersign replay RUN`: reads one run again, offline, folds it, and compares with what its snapshots recorded. */
+/** @module `countersign replay RUN`: reads one run again, offline, folds it, and compares the result with the recorded snapshots. */
 import { type Loss, lossesText } from '../../schemas/loss.ts'
 import { RunId, runStream, Tenant } from '../../schemas/names.ts'
 import { openReader } from '../compose/compose-stores.ts'
@@ -47,7 +47,7 @@ interface AtRest {
   readonly noted: readonly Loss[]
 }
 
-/** Known before it is read: by the positions of the store, and by what the ledger's log had seen of the run. */
+/** Losses known before the run is read: missing positions of the store, and events that only the ledger's log file has seen. */
 async function lossesAtRest({ reader, log, noted }: AtRest, stream: string): Promise<readonly Loss[]> {
   const losses = await knownAtRest(reader, log, { isCounted: true, noted })
   const known = lossesOfRun(losses(streamTenant(stream) ?? ''), stream)
@@ -61,7 +61,7 @@ function streamOf(run: string, tenant: string): string {
   return runStream(tenant, run)
 }
 
-/** Exit code 1 is reserved for what was tampered with: whatever else ends a replay early leaves the run unproven. */
+/** Exit code 1 is reserved for tampering: any other error that ends a replay early leaves the run unproven. */
 function asUnproven(error: unknown): unknown {
   if (error instanceof CliFailure || !(error instanceof Error)) return error
   const known = error instanceof StoreOpenError || error instanceof KeyFileError

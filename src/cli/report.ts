@@ -1,4 +1,4 @@
-/** @module `countersign report RUN`: one run on one page: who, what, when, verdicts, spending, what is open, and what this proves. */
+/** @module `countersign report RUN`: one run on one page: participants, times, verdicts, spending, open points, and the limits of the proof. */
 
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import { type Loss, lossesText } from '../../schemas/loss.ts'
@@ -9,7 +9,7 @@ import { cellText, jsonLine, oneLine } from './shown.ts'
 import { lineOf, stdout, widthsOf } from './table.ts'
 import { type Paint, painter } from './terminal.ts'
 
-/** Rows of one part; what is beyond is counted and not shown. */
+/** Maximum rows of one section; further rows are only counted. */
 const ROWS_MAX = 200
 const LABEL_COLUMN = 18
 const PAGE_COLUMNS = 110
@@ -50,7 +50,7 @@ export async function report(inputs: Arguments): Promise<number> {
   return api.exitCode()
 }
 
-/** Every part is pinned to the size of the log that the first one saw. */
+/** All sections are pinned to the size of the log that the first query saw. */
 export async function runReport(api: Api, run: string, past: Params = {}): Promise<RunReport> {
   const state = await api.get(`/v1/runs/${run}`, past)
   const population = await api.get('/v1/audit/runs', { run, ...past })
@@ -85,14 +85,14 @@ async function collect(items: AsyncIterable<JsonObject>): Promise<readonly JsonO
   return found
 }
 
-/** The state says which leases are over now; the index answers of a size of the log, whatever the clock says. */
+/** Overdue leases come from the run's current state; the index answers as of a size of the log, independent of the clock. */
 function withOverdue(calls: readonly JsonObject[], { openCalls }: JsonObject): readonly JsonObject[] {
   const open = Array.isArray(openCalls) ? openCalls.filter((each) => isJsonObject(each)) : []
   const over = new Set(open.filter(({ overdue }) => overdue === true).map(({ callId }) => callId))
   return calls.map((each) => (over.has(each.call) ? { ...each, overdue: true } : each))
 }
 
-/** Who acted, for whom, and how often. */
+/** Actors, their principals, and the number of their events. */
 function peopleOf(events: readonly JsonObject[]): readonly JsonObject[] {
   const counts = new Map<string, { actor: Json; principal: Json; events: number; sealsBroken: number }>()
   for (const { actor = null, principal = null, seal } of events) {
@@ -105,7 +105,7 @@ function peopleOf(events: readonly JsonObject[]): readonly JsonObject[] {
   return [...counts.values()].map((each) => ({ ...each }))
 }
 
-/** The last line of a replay: the run verified and folded again. */
+/** The last line of a replay, which verifies and folds the run again. */
 async function verdictOf(api: Api, run: string, past: Params): Promise<JsonObject> {
   let text = ''
   for await (const chunk of api.text(`/v1/runs/${run}/replay`, past, new AbortController().signal)) text += chunk
@@ -158,13 +158,13 @@ export function reportText(made: RunReport, paint: Paint): string {
   ].join('\n')
 }
 
-/** What the ledger knows to be lost of the run, of its tenant's log, or of the store. */
+/** Known losses of the run, of its tenant's log, or of the store. */
 function lostLines({ losses }: JsonObject, paint: Paint): readonly string[] {
   if (!Array.isArray(losses) || losses.length === 0) return []
   return [`${'lost'.padEnd(LABEL_COLUMN)}${paint(oneLine(lossesText(losses as unknown as readonly Loss[])), 'red')}`]
 }
 
-/** A rollback that left something undone stands out. */
+/** A rollback that left something undone is highlighted. */
 function rollbackLines({ compensation }: JsonObject, paint: Paint): readonly string[] {
   if (compensation === undefined) return []
   const text = cellText(compensation)

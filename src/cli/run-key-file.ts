@@ -1,4 +1,4 @@
-/** @module The file of a run's disclosed keys: what `keys disclose` prints and `verify --run-key` reads. */
+/** @module The file of a run's disclosed keys: printed by `keys disclose`, read by `verify --run-key`. */
 
 import { createSecretKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -10,13 +10,13 @@ import { usageFailure } from './failure.ts'
 const RunKeyFile = z.object({
   v: z.literal(1),
   stream: z.string(),
-  /** base64url of 32 bytes each. */
+  /** Each key is 32 bytes in base64url. */
   keys: z.array(z.object({ kid: z.string(), key: z.string().regex(/^[A-Za-z0-9_-]{43}$/) })).min(1),
 })
 
 export type RunKeyFile = z.infer<typeof RunKeyFile>
 
-/** Throws `CliFailure` with exit code 2. Its message holds nothing of the file. */
+/** Throws `CliFailure` with exit code 2. Its message contains nothing from the file. */
 export function readRunKeyFile(path: string): RunKeyFile {
   try {
     return RunKeyFile.parse(parseJson(readFileSync(path, 'utf8')))
@@ -25,7 +25,7 @@ export function readRunKeyFile(path: string): RunKeyFile {
   }
 }
 
-/** Keys for the events of this run alone, oldest first; the master keys they come from stay with the ledger. */
+/** Keys that verify only the events of this run, oldest first; the master keys that they derive from are not disclosed. */
 export function disclosedKeys({ stream: own, keys }: RunKeyFile): VerifyKeys {
   const known = new Map(keys.map(({ kid, key }) => [kid, createSecretKey(Buffer.from(key, 'base64url'))]))
   return {

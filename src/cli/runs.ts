@@ -34,7 +34,7 @@ export async function listRuns(inputs: Arguments): Promise<number> {
   const asOf = asOfSize(inputs)
   await using api = await openApi(inputs)
   const filters = Object.fromEntries(LIST_FILTERS.map((name) => [name, inputs.text(name)]))
-  // A run that waits is open: the API has a filter of its own for it.
+  // A waiting run has the status `open`: the API has a separate filter for it.
   if (filters.status === 'waiting') Object.assign(filters, { status: 'open', waiting: 'true' })
   const inDoubt = inputs.has('in-doubt') ? 'true' : undefined
   const overdue = inputs.has('overdue') ? 'true' : undefined
@@ -75,7 +75,7 @@ export const listWaits = (inputs: Arguments): Promise<number> =>
 export const listRunApprovals = (inputs: Arguments): Promise<number> =>
   listOf(inputs, { name: 'approvals', columns: APPROVAL_COLUMNS, past: byClock(inputs) })
 
-/** What is over by a time is so by the time of the moment: the application judges it, over the store itself as well. */
+/** Whether a wait or an approval has expired depends on the time of the requested moment: the application decides this, also for the store itself. */
 const byClock = (inputs: Arguments): ReturnType<typeof pastOf> => ({
   opened: {},
   params: { asOf: asOfSize(inputs) },
@@ -90,7 +90,7 @@ interface ListOfRun {
   readonly past: ReturnType<typeof pastOf>
 }
 
-/** One of a run's lists, now or as it was. */
+/** One of a run's lists, now or in the past. */
 async function listOf(inputs: Arguments, { name, columns, past }: ListOfRun): Promise<number> {
   const path = `${runPath(inputs)}/${name}`
   const limit = limitOf(inputs)
@@ -99,7 +99,7 @@ async function listOf(inputs: Arguments, { name, columns, past }: ListOfRun): Pr
   return api.exitCode()
 }
 
-/** What changed between two steps, with the findings of every handoff in between. */
+/** The differences between two steps, with the findings of every handoff in between. */
 export async function diffRun(args: Arguments): Promise<number> {
   const path = runPath(args)
   const [from = 0, to = 0] = args.positionals.slice(1).map(stepOf)
@@ -135,7 +135,7 @@ async function findingsBetween(
   return found
 }
 
-/** Over the store itself this command owns the ledger meanwhile; where another process does, its address is named. */
+/** Without --url, this command owns the ledger meanwhile; if another process owns it, the error names its address. */
 export async function rollbackRun(args: Arguments): Promise<number> {
   const path = runPath(args)
   const reason = args.text('reason')

@@ -2,18 +2,18 @@
 import pino from 'pino'
 import { StoreUnavailableError } from '../store/event-store.ts'
 
-/** Lines that wait for room, in bytes; further ones are dropped. */
+/** Maximum size of buffered lines, in bytes; further lines are dropped. */
 const UNWRITTEN_MAX_BYTES = 1024 * 1024
 
-/** Where the log cannot be written, such as on a full disk, the ledger goes on: its lines wait, and come with the first that can be. */
+/** If the log cannot be written, for example on a full disk, the ledger continues: lines are buffered and written as soon as possible. */
 export function serveLog(fd: number, level: string): pino.Logger {
   const destination = pino.destination({ fd, sync: true, maxLength: UNWRITTEN_MAX_BYTES })
-  // Without a listener the fault would be thrown at whoever logs: a request that is refused, a start, a shutdown.
+  // Without a listener, the error would be thrown in the code that logs: a refused request, a start, a shutdown.
   destination.on('error', () => undefined)
   return pino({ level, base: null, serializers: { err: errorFields } }, destination)
 }
 
-/** An outage is no fault of the code: what failed and why is one line of text, where a stack would hide it. */
+/** An outage of the store is not a bug: its causes fit into one line, which a stack trace would obscure. */
 function errorFields(error: Error): object {
   if (!(error instanceof StoreUnavailableError)) return pino.stdSerializers.err(error)
   const { name: type, code } = error
@@ -22,7 +22,7 @@ function errorFields(error: Error): object {
 
 const CAUSES_MAX = 8
 
-/** Causes that a message repeats already are not said twice. */
+/** A cause that the message already contains is not repeated. */
 function withCauses(error: Error): string {
   let text = error.message
   let { cause } = error

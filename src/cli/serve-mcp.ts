@@ -15,11 +15,11 @@ const MS_PER_MINUTE = 60_000
 
 export interface ServedMcp {
   readonly entrance: McpEntrance
-  /** Where people decide and resolve: known once the server listens. */
+  /** Sets the URL at which people decide and resolve calls, once the server listens. */
   readonly servedAt: (url: string) => void
 }
 
-/** Undefined where no server is to be behind this one. Throws `CliFailure` for a file that cannot be used. */
+/** Undefined if no MCP server is configured. Throws `CliFailure` for a file that cannot be used. */
 export function mcpOf({ text }: Arguments, settings: Settings, log: HttpLog): ServedMcp | undefined {
   const path = text('mcp')
   if (path === undefined) return undefined

@@ -1,4 +1,4 @@
-/** @module `countersign serve`: the ledger behind HTTP until a signal ends it. */
+/** @module `countersign serve`: serves the ledger over HTTP until a signal ends it. */
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty } from 'node:tty'
@@ -13,7 +13,7 @@ import { serveLog } from './serve-log.ts'
 import { mcpOf } from './serve-mcp.ts'
 import { painter } from './terminal.ts'
 
-/** The drain has its own limit below this; whatever still hangs then does not keep the process. */
+/** Limit of the shutdown, in milliseconds. The drain has its own, lower limit; work that is still blocked after this does not keep the process alive. */
 const CLOSE_MAX_MS = 4_500
 
 export async function serve(args: Arguments): Promise<number> {
@@ -25,14 +25,14 @@ export async function serve(args: Arguments): Promise<number> {
   }
   const onTerminal = process.stdout.isTTY === true
   const log = createLog(settings, onTerminal)
-  // What nobody caught, a rejected promise too, left the process in a state that nobody knows: going on could answer from it. What was
-  // acknowledged is durable, so the store needs no farewell to be whole; what was not is sent again under its idempotency key.
+  // After an uncaught exception or unhandled rejection, the state of the process is undefined, and it must not answer requests. Acknowledged events are
+  // durable, so the store needs no clean shutdown; requests that were not acknowledged are retried under their idempotency keys.
   process.on('uncaughtException', (error, origin) => {
     const remedy = 'start it again: nothing acknowledged is lost; then report this line'
     log.fatal({ err: error, origin, remedy }, 'an error that nothing caught: the process ends')
     process.exit(EXIT.failed)
   })
-  // From here on, so that a signal during the start, or right after the word that we listen, ends in order too.
+  // Registered now, so that a signal during the start, or right after listening was announced, also leads to an orderly end.
   const signalled = nextSignal(
     log,
     [0, 1, 2].some((fd) => isatty(fd)),
@@ -47,7 +47,7 @@ export async function serve(args: Arguments): Promise<number> {
     CLOSE_MAX_MS,
   )
   if (service === undefined) {
-    // What follows the store is made by whole steps, and goes on at the next start.
+    // Derived files are written in complete steps; the next start continues there.
     log.info({}, 'ended before it listened')
     process.exit(EXIT.ok)
   }
@@ -71,12 +71,12 @@ export async function serve(args: Arguments): Promise<number> {
   return EXIT.ok
 }
 
-/** Loaded where it is asked for: it brings the code of model calls along. */
+/** Loaded only if needed, because it includes the code of model calls. */
 async function gatewayOf(path: string, log: Logger) {
   return (await import('./gateway.ts')).openGateway(path, log)
 }
 
-/** A program reads the log from stdout; a person's terminal shows what to do next there, and only warnings beside it. */
+/** Programs read the log from stdout; on a terminal, stdout shows the next steps, and only warnings are logged, to stderr. */
 function createLog({ logLevel }: Settings, onTerminal: boolean): Logger {
   if (!onTerminal) return serveLog(1, logLevel)
   return serveLog(2, logLevel === 'info' ? 'warn' : logLevel)
@@ -100,8 +100,8 @@ function greet(settings: Settings, url: string, version: string): void {
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /**
- * The first that ends the server. A second one ends the process at once, whatever it is doing. SIGHUP ends a server whose terminal is gone;
- * without a terminal it is how service managers ask for a reload, and the server goes on.
+ * Resolves with the first signal that ends the server; a second one exits immediately. SIGHUP ends a server whose terminal was closed; without a terminal,
+ * service managers use it to request a reload, and the server continues.
  */
 function nextSignal(log: Logger, hasTerminal: boolean): Promise<NodeJS.Signals> {
   return new Promise((resolveSignal) => {
@@ -115,14 +115,14 @@ function nextSignal(log: Logger, hasTerminal: boolean): Promise<NodeJS.Signals> 
     }
     process.on('SIGHUP', (signal) => {
       if (!hasTerminal) return log.info({ signal }, RELOADED)
-      // Whoever closes a terminal may send another signal, too: this one never cuts an end short.
+      // Closing a terminal may send another signal, too: SIGHUP never cuts a shutdown short.
       isTaken = true
       resolveSignal(signal)
     })
   })
 }
 
-/** An ordinary exit would restore the terminal that is gone, at which node aborts. */
+/** Dies by the signal: a normal exit would restore the closed terminal, at which node aborts. */
 function dieOf(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal)
   process.kill(process.pid, signal)
@@ -131,14 +131,17 @@ function dieOf(signal: NodeJS.Signals): void {
 const RELOADED =
   'nothing to reload: files of keys, policies, issuers and secrets are followed as they change, all other settings take a restart'
 
-/** What starts, where it starts before a signal came and so long after it; undefined: a start that reads a whole store was told to end. */
+/**
+ * The started service if the start ends before a signal or within `limitMs` after it; otherwise undefined, as for a start that reads a whole store and was
+ * cancelled.
+ */
 export async function startedInTime<T>(
   starting: Promise<T>,
   signalled: Promise<unknown>,
   limitMs: number,
 ): Promise<T | undefined> {
   const over = new AbortController()
-  // It keeps the process: what the start waits for may not, and an end without a word is none in order.
+  // This timer keeps the process alive: the pending start may not, and the process must not exit without a log line.
   const limit = signalled.then(() => sleep(limitMs, undefined, { signal: over.signal })).catch(() => undefined)
   try {
     return await Promise.race([starting, limit])
@@ -147,9 +150,9 @@ export async function startedInTime<T>(
   }
 }
 
-/** What stands in front of others is ended first: what is known of their calls is recorded while the ledger is open. */
+/** The MCP proxy is closed first: outcomes of its calls are recorded while the ledger is still open. */
 async function closeInTime(service: Service, mcp?: { close(): Promise<void> }): Promise<void> {
-  // It keeps the process, too: with its connections and timers gone node would end it in the middle of the close, with code 13.
+  // This timer keeps the process alive, too: without connections and timers, node would exit in the middle of the close, with code 13.
   const limit = setTimeout(() => process.exit(EXIT.failed), CLOSE_MAX_MS)
   try {
     await mcp?.close()

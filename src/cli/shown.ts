@@ -1,10 +1,10 @@
 /**
- * @module Recorded text on a terminal: it is data, whatever it says. Controls, escapes, line breaks and marks that turn or hide letters are
- * shown by name, so that nothing in a record moves the cursor, breaks a line or reads otherwise than it is.
+ * @module Makes recorded text safe for a terminal. Control characters, escapes, line breaks and invisible or direction-changing characters are shown by code,
+ * so that no recorded text moves the cursor, breaks a line or looks different from what it is.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 
-/** Controls, format characters (bidi, zero width), separators of lines, private and unassigned code points, lone surrogates. */
+/** Control and format characters (bidi, zero width), line separators, private and unassigned code points, lone surrogates. */
 const HIDDEN = /[\p{C}\u2028\u2029\u115f\u1160\u3164\uffa0]/gu
 /** East Asian wide and full-width characters and emoji take two columns. */
 const WIDE =
@@ -15,22 +15,22 @@ export function visible(text: string): string {
   return text.replace(HIDDEN, (found) => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`)
 }
 
-/** A text of several lines that goes out byte for byte, such as a note: whether a terminal would show it as it is. */
+/** Whether a terminal shows a multi-line text, such as a note, exactly as it is; for text that is printed byte for byte. */
 export function isPlain(text: string): boolean {
   return visible(text.replaceAll('\n', '')) === text.replaceAll('\n', '')
 }
 
-/** Foreign text as part of one line: white space of any kind is one blank, and nothing in it hides or steers the terminal. */
+/** Foreign text as part of one line: white space becomes single blanks, and hidden or control characters are escaped. */
 export function oneLine(text: string): string {
   return visible(text.replace(/[\t\n\v\f\r ]+/g, ' ').trim())
 }
 
-/** One line of JSON that says the same and holds nothing that a terminal would obey. */
+/** One line of equivalent JSON without characters that a terminal would interpret. */
 export function jsonLine(value: object | Json): string {
   return `${jsonVisible(JSON.stringify(value))}\n`
 }
 
-/** The same JSON text, with what would go through as it is written as escapes. */
+/** The same JSON text, with hidden and control characters as JSON escapes. */
 export function jsonVisible(text: string): string {
   return text.replace(HIDDEN, (found) =>
     found
@@ -40,7 +40,7 @@ export function jsonVisible(text: string): string {
   )
 }
 
-/** A value in a cell: texts as they are, what a person reads at once in short, everything else as JSON. */
+/** A value in a table cell: strings as they are, some objects in a short form, everything else as JSON. */
 export function cellText(value: Json | undefined): string {
   if (value === undefined || value === null) return ''
   if (isJsonObject(value)) return visible(inShort(value) ?? JSON.stringify(value))
@@ -48,21 +48,21 @@ export function cellText(value: Json | undefined): string {
   return visible(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** A place where words were found, and a rewind. */
+/** A search match, or a rewind. */
 function inShort({ before, match, after, fromStep, toStep }: JsonObject): string | undefined {
   if (typeof match === 'string') return `${String(before)}[${match}]${String(after)}`
   if (typeof fromStep === 'number') return `step ${fromStep} -> ${String(toStep)}`
   return undefined
 }
 
-/** Columns that a text takes on a terminal; it holds no hidden characters. */
+/** Columns that a text takes on a terminal; the text must not contain hidden characters. */
 export function widthOf(text: string): number {
   let width = 0
   for (const char of text) width += COMBINING.test(char) ? 0 : WIDE.test(char) ? 2 : 1
   return width
 }
 
-/** Cut to so many columns, with an ellipsis for what is gone, and filled up with blanks. */
+/** Truncated to this many columns with an ellipsis, or padded with blanks. */
 export function fitted(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text + ' '.repeat(columns - widthOf(text))
   let shown = ''

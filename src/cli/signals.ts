@@ -8,7 +8,7 @@ import { runIdOf } from './run-id.ts'
 import { nameOf } from './token.ts'
 import { openWritingApi } from './writing-api.ts'
 
-/** Over the store itself this command owns the ledger meanwhile. */
+/** Without --url, this command owns the ledger meanwhile. */
 export async function sendSignal(args: Arguments): Promise<number> {
   const run = runIdOf(args)
   const name = nameOf('signal', args.positionals[1] ?? '') ?? ''

@@ -1,4 +1,4 @@
-/** @module `countersign store init|status`: the schema of a store on PostgreSQL, made by its owner and looked at by anybody. */
+/** @module `countersign store init|status`: creates the schema of a store on PostgreSQL as its owner, and shows its state to any role. */
 import { initStore, storeStatus } from '../compose/compose-stores.ts'
 import type { ServerPlace } from '../settings/places.ts'
 import type { SchemaStatus } from '../store/postgres/schema-check.ts'
@@ -29,7 +29,7 @@ async function init(place: ServerPlace, input: Arguments): Promise<number> {
   return EXIT.ok
 }
 
-/** Exit code 1 where the schema is missing, of another version, or was altered. */
+/** Exit code 1 if the schema is missing, of another version, or altered. */
 async function status(place: ServerPlace, args: Arguments): Promise<number> {
   const found = await storeStatus(place)
   const isCurrent = found.version === found.newest && found.faults.length === 0 && found.events !== undefined
@@ -48,7 +48,7 @@ function versionLine({ version, newest, events }: SchemaStatus): string {
   return version > newest ? `${counted}; this build knows up to version ${newest}: update it` : counted
 }
 
-/** What the server says to a role that may not, or to a name that is not there, is for whoever runs the command. */
+/** Shows the server's message for a missing permission or an unknown name: it is meant for the user of the command. */
 async function failing(work: Promise<number>): Promise<number> {
   try {
     return await work

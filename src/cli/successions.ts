@@ -10,7 +10,7 @@ import { usageFailure } from './failure.ts'
 
 const SuccessionFile = z.array(z.string()).max(10_000)
 
-/** Throws `CliFailure` where the file holds something else. What the notes say is for whoever reads them to check. */
+/** Throws `CliFailure` if the file has another form. The caller verifies the notes. */
 export function successionsIn(path: string): readonly string[] {
   const file = SuccessionFile.safeParse(parseJsonOrUndefined(readFileSync(path, 'utf8')))
   if (!file.success)
@@ -18,7 +18,7 @@ export function successionsIn(path: string): readonly string[] {
   return file.data
 }
 
-/** Of the key file: each names the key after it, oldest first. */
+/** The successions in the key file, oldest first; each names the next key. */
 export function ownSuccessions({ keys }: Settings): readonly string[] {
   return requireKeys(keys).formerLogKeys.map(({ succession }) => succession)
 }

@@ -11,7 +11,7 @@ import { printRows } from './table.ts'
 
 const COLUMNS = ['runId', 'id', 'path', 'before', 'after', 'agent', 'count']
 
-/** Of one run, or of all open runs of the tenant. */
+/** Lists the suspects of one run, or of all open runs of the tenant. */
 export async function listSuspects(args: Arguments): Promise<number> {
   const limit = limitOf(args)
   const path = args.positionals.length === 0 ? '/v1/suspects' : `/v1/runs/${runIdOf(args)}/suspects`

@@ -1,18 +1,18 @@
-/** @module Rows for people and for programs: a table on a terminal, else one JSON object a line. */
+/** @module Prints rows: as a table on a terminal, otherwise as one JSON object per line. */
 import type { JsonObject } from '../../schemas/json.ts'
 import { cellText, fitted, jsonLine, widthOf } from './shown.ts'
 import { painter } from './terminal.ts'
 
-/** Rows are looked at in portions, so that a table of millions begins at once. */
+/** Column widths come from the first portion of rows, so that a table of millions of rows starts at once. */
 const PORTION_ROWS = 200
 const COLUMNS_DEFAULT = 100
-/** Less of a text says nothing. */
+/** Minimum width of a text column: less would be meaningless. */
 const CELL_MIN = 8
-/** Of the first column of names: a UUID whole, or the beginning of a longer one. Of the others, the beginning. */
+/** Minimum widths of name columns. The first one shows a UUID in full, or the beginning of a longer name; the others show the beginning. */
 const UUID_CHARS = 36
 const NAME_MIN = 20
 const MORE_NAMES_MIN = 12
-/** Of the heading of numbers. */
+/** Minimum width of the heading of a number column. */
 const HEADING_MIN = 6
 const GAP = '  '
 
@@ -32,7 +32,7 @@ export const stdout: Output = {
   },
 }
 
-/** Prints every row; answers how many there were. `json` asks for lines of JSON on a terminal too. */
+/** Prints all rows and returns their number. With `json`, prints lines of JSON on a terminal, too. */
 export async function printRows(
   rows: AsyncIterable<JsonObject>,
   {
@@ -87,13 +87,13 @@ export function lineOf(cells: readonly string[], widths: readonly number[]): str
     .trimEnd()}\n`
 }
 
-/** Columns that say little once they are cut: they give way after the others. */
+/** Columns that mean little once truncated: they are shrunk after the others. */
 const NAMES: ReadonlySet<string> = new Set(['run', 'runId', 'query', 'key', 'kind', 'kid', 'status'])
 const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d/
 
 const NUMBER = /^-?[\d,.]+$/
 
-/** What gives way first where a table is too wide. A date or a number is never cut, but for its heading: half of one reads as another. */
+/** Shrinking order of columns if a table is too wide. A date or a number is never truncated, only its heading: a part would be read as another value. */
 const RANKS = ['text', 'name', 'whole'] as const
 type Rank = (typeof RANKS)[number]
 
@@ -103,7 +103,7 @@ function rankOf(name: string, cells: readonly string[]): Rank {
   return NAMES.has(name) ? 'name' : 'text'
 }
 
-/** What each column needs, and where that is too much, less of the widest ones. 0: left out, as nobody fills it or there is no room for it. */
+/** The width that each column needs; if the table is too wide, the widest columns are reduced. 0: left out, because it is empty or there is no room. */
 export function widthsOf(columns: readonly string[], rows: readonly JsonObject[], total: number): readonly number[] {
   const cells = columns.map((name) => rows.map((row) => cellText(row[name])))
   const ranks = columns.map((name, at) => rankOf(name, cells[at] ?? []))
@@ -124,7 +124,7 @@ export function widthsOf(columns: readonly string[], rows: readonly JsonObject[]
     return widest <= UUID_CHARS ? widest : NAME_MIN
   }
   const least = widths.map((width, at) => Math.min(width, leastOf(at)))
-  // Texts at the end go first; where dates and numbers alone are too wide, the last of them go as well, but for one date.
+  // Text columns are dropped from the right first; if dates and numbers alone are too wide, the last of them are dropped too, except for one date.
   const firstDate = cells.findIndex((column) => column.some((cell) => DATE.test(cell)))
   for (const isToGo of [(at: number) => ranks[at] === 'text', (at: number) => at !== firstDate])
     for (let at = columns.length - 1; at > 0 && over(least) > 0; at -= 1) if (isToGo(at)) widths[at] = least[at] = 0
@@ -138,7 +138,7 @@ interface Shrinking {
   readonly isOf: (at: number) => boolean
 }
 
-/** Takes from the widest of some columns until the line fits, or none of them can give any more. */
+/** Reduces the widest of the matching columns until the line fits, or none of them can be reduced further. */
 function shrink(widths: number[], { over, leastOf, isOf }: Shrinking): void {
   for (let excess = over(widths); excess > 0; excess -= 1) {
     const room = widths.map((width, at) => (isOf(at) && width > leastOf(at) ? width : 0))
@@ -148,7 +148,7 @@ function shrink(widths: number[], { over, leastOf, isOf }: Shrinking): void {
   }
 }
 
-/** Columns with something in them that there was no room for. */
+/** Columns with values for which there was no room. */
 function leftOut(
   columns: readonly string[],
   rows: readonly JsonObject[],

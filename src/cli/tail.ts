@@ -1,4 +1,4 @@
-/** @module `countersign tail [-f]`: the last events, and with `-f` every one that comes, until the reader has had enough. */
+/** @module `countersign tail [-f]`: prints the last events, and with `-f` new ones until interrupted. */
 
 import { isJsonObject, type JsonObject, parseJson } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
@@ -13,7 +13,7 @@ import { painter } from './terminal.ts'
 
 const LINES_DEFAULT = 10
 const LINES_MAX = 500
-/** A line that broke is taken up again after this long. */
+/** Milliseconds to wait before a broken connection is resumed. */
 const AGAIN_MS = 1_000
 const TYPE_COLUMN = 22
 
@@ -43,7 +43,7 @@ interface Followed {
   readonly after: unknown
 }
 
-/** Goes on from the last event that was seen, however often the line breaks. */
+/** Resumes after the last event that was printed, however often the connection breaks. */
 async function follow(api: Api, { args, run, after }: Followed, print: (event: JsonObject) => void): Promise<void> {
   const types = args.text('types')?.split(',')
   const path = run === undefined ? '/v1/tail' : `/v1/runs/${run}/tail`
@@ -61,7 +61,7 @@ async function follow(api: Api, { args, run, after }: Followed, print: (event: J
         if (event !== undefined && (types === undefined || types.includes(String(event.type)))) print(event)
       }
     } catch (error) {
-      // A line that stood and broke is taken up again; where nobody answers at all, the tries were used up.
+      // A connection that was established and broke is resumed; if there was no response at all, the retries are already used up.
       const broke = answered && error instanceof CliFailure && error.exitCode === EXIT.network
       if (!broke) throw error
     }
@@ -69,7 +69,7 @@ async function follow(api: Api, { args, run, after }: Followed, print: (event: J
   }
 }
 
-/** As the listing shows it, as far as the header says it. */
+/** The event as in the listing, limited to the fields in its header and payload. */
 function eventOf(data: string): JsonObject | undefined {
   const record = parseJson(data) as JsonObject
   const { header } = record

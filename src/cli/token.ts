@@ -1,4 +1,4 @@
-/** @module `countersign token`: an access token for the keys of the data folder. */
+/** @module `countersign token`: issues an access token for the keys of the data folder. */
 import { randomUUID } from 'node:crypto'
 import { RunId, Tenant } from '../../schemas/names.ts'
 import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
@@ -39,7 +39,7 @@ export async function token(args: Arguments): Promise<number> {
   return 0
 }
 
-/** Why the record of this ledger will lack it; undefined where it will not. Whoever has to look into a full disk needs a token all the same. */
+/** The reason why the ledger will not record the token; undefined if it will. The token is issued anyway, because an operator with a full disk needs one. */
 function noteIssued(data: string, token: IssuedToken): string | undefined {
   try {
     return noteIssuedToken(data, token) ? undefined : `there is no data folder ${data} that a ledger serves`
@@ -92,14 +92,14 @@ function scopesOf(text: string | undefined): readonly string[] {
   return scopes
 }
 
-/** Names end up in signed headers, so what a header cannot hold is refused here. */
+/** Names end up in signed headers, so characters that a header cannot contain are refused here. */
 export function nameOf(flag: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   if (text !== '' && text.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(text)) return text
   throw usageFailure(`--${flag}: takes 1 to ${NAME_MAX_CHARS} characters, none of them a control character`)
 }
 
-/** Names with commas between them: what the bearer may decide. */
+/** Comma-separated role names, which determine the decisions that the bearer may make. */
 export function rolesOf(text: string | undefined): readonly string[] | undefined {
   if (text === undefined) return undefined
   return text.split(',').map((role) => nameOf('role', role.trim()) ?? '')
@@ -109,7 +109,7 @@ function actOf(sub: string | undefined): ActClaim | undefined {
   return sub === undefined ? undefined : { sub }
 }
 
-/** The ledger refuses tokens that live longer. */
+/** The ledger refuses tokens with a longer lifetime. */
 function secondsOf(text: string, scopes: readonly string[]): number {
   const [, count, unit] = /^(\d{1,6})(s|m|h|d)$/.exec(text) ?? []
   const seconds = Number(count) * (SECONDS_OF[unit ?? ''] ?? Number.NaN)

@@ -1,4 +1,4 @@
-/** @module The steps of the tour: each asks the ledger for one thing and says what it answered. */
+/** @module The steps of the tour: each sends one request to the ledger and prints the answer. */
 
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Caller, Command, Ledger, Outcome } from '../ledger/ledger.ts'
@@ -11,7 +11,7 @@ export class Tour {
   readonly #ledger: Ledger
   readonly #say: (line: string) => void
   readonly #paint: Paint
-  /** What did not come out as announced. */
+  /** Steps whose result differed from the announcement. */
   readonly failures: string[] = []
 
   constructor(ledger: Ledger, say: (line: string) => void, paint: Paint) {

@@ -1,13 +1,13 @@
-/** @module What an intruder with a hex editor does: one byte of a recorded payload. */
+/** @module Simulates an intruder with a hex editor who changes one byte of a recorded payload. */
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const RECORDED = '"Apple"'
 const FORGED = '"Appla"'
 
-/** Changes one byte of the store's file in place, as no trigger and no log can see; says which. */
+/** Changes one byte of the store's file in place, unseen by triggers and logs; returns which byte. */
 export function tamper(path: string): string {
   const file = readFileSync(path)
-  // A page that was split keeps a stale copy in its free space, before the row that counts.
+  // After a page split, SQLite leaves a stale copy in free space before the row in use.
   const at = file.lastIndexOf(RECORDED)
   if (at < 0) throw new Error('the tour recorded no such payload')
   file.write(FORGED, at)

@@ -1,4 +1,4 @@
-/** @module `countersign tour`: everything the ledger is for, on a temporary store, in under a minute and without a server. */
+/** @module `countersign tour`: shows all main functions of the ledger on a temporary store, in under a minute and without a server. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { verify } from './verify.ts'
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Exit code 0 where the ledger did all that the tour says it does. On a server it wants an empty store, which keeps the tour's run. */
+/** Exit code 0 if every step went as announced. A store on a server must be empty, and keeps the tour's run. */
 export async function tour({ text }: Arguments): Promise<number> {
   const store = text('store')
   const folder = mkdtempSync(join(tmpdir(), 'countersign-tour-'))
@@ -54,7 +54,7 @@ async function tamperAndVerify(folder: string, say: (line: string) => void, pain
   return await verify(argumentsOf({ data: folder }, [], {}))
 }
 
-/** A file store makes its own keys; one on a server gets them. */
+/** A file store creates its own keys; a store on a server needs them supplied. */
 function makeKeys(path: string): void {
   writeNewKeyFile(path, createLedgerKeys(new Date().toISOString(), randomBytes))
 }

@@ -1,4 +1,4 @@
-/** @module `countersign validate`: judges handoffs line by line, in order, holding the input back while the output is slow. */
+/** @module `countersign validate`: judges handoffs line by line, in order, with backpressure on the input while the output is slow. */
 import { once } from 'node:events'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { LINE_MAX_BYTES, validateLine } from '../domain/validator/validate-line.ts'
@@ -14,7 +14,7 @@ const TENANT_DEFAULT = 'default'
 
 export async function validate({ settings, text, has }: Arguments): Promise<number> {
   const policy = resolvePolicy(readPolicies(settings.policy ?? 'default')(text('tenant') ?? TENANT_DEFAULT))
-  // One byte more than a line may have: the judge sees that there was more.
+  // One byte more than the limit of a line, so that the judge can detect longer lines.
   for await (const lines of readLines(process.stdin, LINE_MAX_BYTES + 1)) {
     const verdicts = lines.map(({ bytes }) => {
       const verdict = validateLine(bytes, policy, parseStrictJson)

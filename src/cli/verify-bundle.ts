@@ -1,4 +1,4 @@
-/** @module `countersign verify BUNDLE.tar`: what the `verify.mjs` of this version says, with the ledger's keys where they are at hand. */
+/** @module `countersign verify BUNDLE.tar`: the same checks as in the `verify.mjs` of this version, with the ledger's keys if available. */
 import type { KeyObject } from 'node:crypto'
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import { judgedStamp, type StampedText, timestampAuthorities } from './verify-ti
 const USTAR_AT = 257
 const USTAR = 'ustar'
 
-/** Whether a path is a bundle: a tar, or a folder that one was unpacked to. */
+/** Whether a path is a bundle: a tar, or a folder into which one was unpacked. */
 export function isBundle(path: string | undefined): path is string {
   if (path === undefined || !existsSync(path)) return false
   if (statSync(path).isDirectory()) return existsSync(join(path, 'manifest.dsse.json'))
@@ -78,11 +78,11 @@ function quorumOf(text: string | undefined): number | undefined {
 
 interface BundleKeys {
   readonly options: BundleOptions
-  /** Where the key was found, once the bundle was read. */
+  /** Where the key was found; known once the bundle has been read. */
   readonly from: () => string | undefined
 }
 
-/** The reader's key of the log that the bundle names, and of the reader's own ledger also what its macs are checked with. */
+/** The reader's key of the log that the bundle names; for the reader's own ledger, also the keys of the MACs. */
 function bundleKeys(inputs: Arguments): BundleKeys {
   const { text, settings } = inputs
   const find = readerKeys(inputs, 'foreign')
@@ -108,5 +108,5 @@ function isKeyOf(verifier: NoteVerifier | undefined, key: KeyObject): boolean {
   return verifier !== undefined && verifier.text === noteVerifier(verifier.name, key).text
 }
 
-/** What a bundle whose key cannot be read is called: no log has this name. */
+/** Name for a bundle whose key cannot be read: no log has this name. */
 const UNNAMED = 'unnamed'

@@ -1,4 +1,4 @@
-/** @module The checkpoints that a verification holds the history against: one that was stored elsewhere, and those beside the store. */
+/** @module The checkpoints that a verification compares the history with: one that was stored elsewhere, and those next to the store. */
 import { readFileSync } from 'node:fs'
 import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
 import { LogStartError } from '../ledger/log/log-deps.ts'
@@ -14,7 +14,7 @@ import { CliFailure, EXIT } from './failure.ts'
 import { type FindReaderKey, keyForNote } from './reader-keys.ts'
 import { oneLine } from './shown.ts'
 
-/** Undefined where none was named. Throws `CliFailure`: unproven where the file is no checkpoint under a key that the reader has. */
+/** Undefined if no path was given. Throws `CliFailure`: usage if the reader has no key of the log, unproven if the file is not a valid checkpoint. */
 export function checkpointAt(path: string | undefined, findKey: FindReaderKey): HeldCheckpoint | undefined {
   if (path === undefined) return undefined
   const note = readFileSync(path, 'utf8')
@@ -36,19 +36,19 @@ export function heldAgainst({ checkpoint }: HeldCheckpoint): string {
 }
 
 export interface KeptBeside {
-  /** Of the ledger that the file is about; absent where there is none. */
+  /** Origin of the ledger that the file belongs to; absent if there is no file. */
   readonly origin?: string
   readonly checkpoints: readonly HeldCheckpoint[]
   readonly faults: readonly VerifyFault[]
   readonly unchecked: readonly string[]
-  /** Tenants whose logs the file has a checkpoint of, and the file; absent where there is no file that can be read. */
+  /** The path of the file and the tenants whose logs it has a checkpoint of; absent if there is no readable file. */
   readonly covered?: { readonly path: string; readonly tenants: ReadonlySet<string> }
 }
 
-/** Tenants that are named in one line, of those whose end nothing shows. */
+/** Maximum number of tenants named in one line about unverified ends. */
 const NAMED_MAX = 5
 
-/** Tenants whose streams come by in these pages. */
+/** Passes the pages on, and collects the tenants whose streams begin in them. */
 export async function* notingTenants(pages: SourcePages, seen: Set<string>): AsyncGenerator<readonly SourceItem[]> {
   for await (const page of pages) {
     for (const item of page) {
@@ -62,7 +62,7 @@ export async function* notingTenants(pages: SourcePages, seen: Set<string>): Asy
   }
 }
 
-/** What the checkpoints beside a store leave open of the tenants that are in it, `held` being a checkpoint from elsewhere. */
+/** What the checkpoints next to a store leave unverified for its tenants; `held` is a checkpoint from elsewhere. */
 export function uncheckedEnds(
   { unchecked, covered }: KeptBeside,
   seen: ReadonlySet<string>,
@@ -82,14 +82,14 @@ export function uncheckedEnds(
 const OLDER_COPY =
   'what came after the last event that is here, should all of this be an older copy with its checkpoints: only a checkpoint that is kept elsewhere shows that (--checkpoint FILE)'
 
-/** A checkpoint shows nothing of what came after it, nor of another log. */
+/** A checkpoint proves nothing about later events, nor about another log. */
 export function behindHeld({ checkpoint: { size, origin } }: HeldCheckpoint): string {
   return `what came after the first ${size} events of the log ${origin}, and in other logs, should all of this be an older copy: only newer checkpoints that are kept elsewhere show that (--checkpoint FILE)`
 }
 
 /**
- * What the file beside the store says, to be read before the store: what is signed meanwhile is in the store first. Without a key a
- * checkpoint shows a loss all the same.
+ * Reads the checkpoint file next to the store. Call this before the store is read: events of later checkpoints are then in the store already. Even without a
+ * key, a checkpoint reveals a loss.
  */
 export function checkpointsBeside(storePath: string, findKey: FindReaderKey): KeptBeside {
   const path = `${storePath}${CHECKPOINTS_SUFFIX}`

@@ -1,4 +1,4 @@
-/** @module What `verify` prints: a line a fault while it goes on, one verdict at the end; or one JSON object. */
+/** @module The output of `verify`: one line per fault as it is found, and one verdict at the end; or one JSON object. */
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { UUID_PATTERN } from '../../schemas/header.ts'
 import type { Chain } from '../verify/export-chain.ts'
@@ -8,21 +8,21 @@ import type { VerifyResult } from '../verify/verify-records.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { type Paint, painter, VERDICT_COLOURS } from './terminal.ts'
 
-/** Beyond these, faults are counted only: one broken page may hold thousands. */
+/** Faults beyond this number are only counted: one broken page may contain thousands. */
 const LINES_MAX = 100
 const JSON_FAULTS_MAX = 1_000
 const MS_PER_SECOND = 1_000
 
 export interface Summary {
-  /** What was verified, as it was named. */
+  /** The source as named by the user. */
   readonly source: string
   readonly result: VerifyResult
   readonly elapsedMs: number
   readonly trailer?: ExportTrailer | undefined
   readonly completeness?: Completeness | undefined
-  /** Where the keys are from that the macs were checked with. */
+  /** Origin of the keys that the MACs were checked with. */
   readonly keys?: string
-  /** A key file that was there and not believed. */
+  /** A note about an existing key file that was not trusted. */
   readonly unused?: string
 }
 
@@ -76,7 +76,7 @@ function textReport(paint: Paint, clearLine: () => void): Report {
   }
 }
 
-/** `TAMPERED  run-acme.hello @ 3  mac  the mac does not fit the header`. Names come from the file: they are shown on one line, as text. */
+/** For example `TAMPERED  run-acme.hello @ 3  mac  the mac does not fit the header`. Names come from the file, so they are escaped and shown on one line. */
 function faultLine({ code, message, stream, revision, position }: VerifyFault, paint: Paint): string {
   const verdict = verdictOf(code)
   const place = stream === undefined ? undefined : `${stream}${revision === undefined ? '' : ` @ ${revision}`}`
@@ -115,7 +115,7 @@ function valueLines({ values }: VerifyResult): readonly string[] {
   return [`${plural(values.whole, 'large value')} beside the events${unnamed}`]
 }
 
-/** Of an export: of what it is, and, where nothing else is wrong, that it is complete. */
+/** For an export: its scope, and its completeness if nothing else is wrong. */
 function exportLines({ trailer, completeness, result }: Summary): readonly string[] {
   if (trailer === undefined) return []
   const { run, tenant, filter, asOf, from, to } = trailer
@@ -128,11 +128,11 @@ function exportLines({ trailer, completeness, result }: Summary): readonly strin
 export interface ChainSummary {
   readonly chain: Chain | undefined
   readonly verdict: Verdict
-  /** How many files were named. */
+  /** Number of files named. */
   readonly parts: number
 }
 
-/** Of several parts: how they stand to each other, last. */
+/** For several parts: how they fit together, printed last. */
 export function printChain({ chain, verdict, parts }: ChainSummary, json: boolean): void {
   if (json) {
     const { faults = [], ...covered } = chain ?? {}

@@ -1,4 +1,4 @@
-/** @module What can be verified: a store's file or an export, read to its end whatever it holds. */
+/** @module Verification of a store or an export: it is read to the end whatever it contains. */
 
 import { createReadStream, existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -33,51 +33,54 @@ import { behindHeld, checkpointsBeside, type KeptBeside, notingTenants, unchecke
 
 export interface VerifyTarget {
   readonly kind: 'store' | 'server' | 'export' | 'view'
-  /** Path, a server's URL without its credentials, or `-` for an export on standard input. */
+  /** A path, a server's URL without its credentials, or `-` for an export on standard input. */
   readonly name: string
-  /** Of a view: which format it is in. */
+  /** For a view: its format. */
   readonly format?: string
-  /** The server's whole URL. */
+  /** The server's whole URL, including credentials. */
   readonly server?: ServerPlace
-  /** Of a server: where a ledger process keeps its checkpoints beside (`store.db` in its data folder, which need not be there). */
+  /** For a server: the path next to which a ledger process keeps its checkpoints (`store.db` in its data folder; the file itself need not exist). */
   readonly keptBeside?: string
 }
 
 export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
-  /** Called once the source is open, with about as many events as it holds where that is known. */
+  /** Called once the source is open, with the approximate number of events, if known. */
   readonly onOpen?: (expected: number | undefined) => void
-  /** What the history is checked against, besides what lies beside a store. */
+  /** A checkpoint to check the history against, in addition to those next to a store. */
   readonly checkpoint?: HeldCheckpoint
   readonly findKey: FindReaderKey
-  /** Of a store: the file of the logs beside it, in this folder. Absent where there are no keys to judge it by. */
-  /** What the ledger's own note beside the store says that it had lost. */
+  /** The loss recorded in the ledger's own note next to the store. */
   readonly noted?: KnownEvent | 'unreadable' | undefined
+  /** For a store: opens the log file next to it, in the given folder. Absent if there are no keys to check it with. */
   readonly logIn?: ((folder: string) => Promise<LogAtRest | LogUnread>) | undefined
-  /** Other parts of a log are verified with it. */
+  /** Whether other parts of the log are verified with this one. */
   readonly inChain?: boolean
-  /** Of a store in a file: threads that check events by themselves, beside this one that judges what follows what and checks events too. Default: as many as there are other processors, at most 7. */
+  /**
+   * For a store in a file: threads that check individual events. This thread checks their order and, in addition, events. Default: one per other processor, at
+   * most 7.
+   */
   readonly threads?: ThreadOptions
 }
 
 interface ThreadOptions {
-  /** 0: this thread does all of it. */
+  /** 0: this thread does all the work. */
   readonly count?: number
-  /** A shorter store is verified before they have begun. */
+  /** A store with fewer events is verified before threads would have started. */
   readonly fromEvents?: number
   readonly rangeRows?: number
 }
 
-/** The start of a thread takes what so many events take, and this thread looks at events meanwhile. */
+/** Starting threads takes as long as checking this many events, which this thread does in the meantime. */
 const THREADS_FROM_EVENTS: Readonly<Record<CheckDepth, number>> = { full: 20_000, fast: 40_000 }
 
 export interface FoundVerdict {
   readonly result: VerifyResult
   readonly trailer?: ExportTrailer | undefined
-  /** Of an export: what shows that it is all there is. */
+  /** For an export: the evidence that it is complete. */
   readonly completeness?: Completeness | undefined
 }
 
-/** Throws nothing for what a file may hold: damage is a fault, and what cannot be opened is INCOMPLETE. */
+/** Never throws because of the content of a file: damage is a fault, and a file that cannot be opened is INCOMPLETE. */
 export async function verifyTarget(target: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
   try {
     const { server } = target
@@ -95,10 +98,13 @@ export async function verifyTarget(target: VerifyTarget, options: TargetOptions)
   }
 }
 
-/** Faults that are held back until it is known whether acknowledgements on record speak of them. */
+/** Maximum number of faults held back until it is known whether recorded acknowledgements cover them. */
 const HELD_MAX = 10_000
 
-/** Where losses are acknowledged on record, the store is read once more, with them: each is then named as that, and the logs go on past it. */
+/**
+ * If losses were acknowledged, the store is read a second time with these acknowledgements: each loss is then reported as acknowledged, and the logs are
+ * followed past it.
+ */
 async function withAcknowledged(
   options: TargetOptions,
   once: (options: TargetOptions) => Promise<VerifyResult>,
@@ -138,7 +144,7 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   return { ...result, unchecked: [...result.unchecked, ...ends, ...log.unchecked] }
 }
 
-/** A copy of the store alone has none beside it: what is encrypted in it is then not looked at. */
+/** A copy of the store alone has no subject keys next to it: its encrypted values are then not checked. */
 function subjectKeysBeside(folder: string): { readonly isKeyThere?: (id: string) => boolean } & Disposable {
   const path = join(folder, SUBJECTS_FILE)
   if (!existsSync(path)) return { [Symbol.dispose]: () => undefined }
@@ -147,7 +153,7 @@ function subjectKeysBeside(folder: string): { readonly isKeyThere?: (id: string)
 }
 
 interface LogBeside extends Disposable {
-  /** As the log has seen it. */
+  /** The position from the log file; see `LogAtRest`. */
   readonly attestedAfter?: Position | undefined
   readonly options: Pick<VerifyOptions, 'seenBeside'>
   readonly unchecked: readonly string[]
@@ -159,7 +165,7 @@ function withNote(beside: KeptBeside, path: string, { noted }: TargetOptions): K
   return { ...beside, faults: [...beside.faults, { code: 'seen-beside', message }] }
 }
 
-/** Opened before the store is read: its owner may go on writing both. */
+/** Opened before the store is read, because the owner may keep writing both. */
 async function logBeside(folder: string, { logIn, noted }: TargetOptions): Promise<LogBeside> {
   const log = (await logIn?.(folder)) ?? 'absent'
   const inNote: readonly LeafPlace[] = typeof noted === 'object' ? [[0, noted.stream, noted.revision]] : []
@@ -181,14 +187,14 @@ async function logBeside(folder: string, { logIn, noted }: TargetOptions): Promi
 }
 
 interface StoreLooking extends Looking, AsyncDisposable {
-  /** What SQLite finds wrong with tables and indexes, which one thread looks at first of all: that takes long, and waits for no row. */
+  /** Faults that SQLite finds in tables and indexes. One thread checks this first, because it takes long and depends on no row. */
   readonly tableFaults: Promise<readonly string[]>
 }
 
 function lookingAt(path: string, events: number, options: TargetOptions): StoreLooking | undefined {
   const { threads: wanted = {}, keys, depth = 'full', acknowledged } = options
   const { count = defaultVerifyThreads(), fromEvents = THREADS_FROM_EVENTS[depth], rangeRows } = wanted
-  // Without keys no event is sound by itself; past losses the logs are followed event by event.
+  // Without keys, no event can be checked on its own; past acknowledged losses, the logs must be followed event by event.
   if (keys === undefined || acknowledged !== undefined || events < fromEvents) return undefined
   const { ring, runKeys } = keys
   const threads = openVerifyThreads(count, { path, ring: { keys: ring.keys }, depth })
@@ -234,7 +240,7 @@ async function verifyServer(
 
 const NONE_BESIDE: KeptBeside = { checkpoints: [], faults: [], unchecked: [] }
 
-/** A data folder may have served another ledger before: what it keeps counts where it names the one that is found on the server. */
+/** A data folder may have served another ledger before: its checkpoints count only if they name the ledger found on the server. */
 class KeptOfServer {
   readonly #beside: KeptBeside
   #origin: string | undefined
@@ -272,7 +278,7 @@ class KeptOfServer {
     if (this.#isOurs) yield this.#beside.faults.map((fault) => ({ fault }))
   }
 
-  /** Also where no founding event is found: that it is gone is not to hide what else is. */
+  /** Also true if no founding event is found: its absence must not hide other faults. */
   get #isOurs(): boolean {
     const { origin } = this.#beside
     return origin === undefined || this.#origin === undefined || origin === this.#origin
@@ -323,7 +329,7 @@ function leftUnchecked(trailer: ExportTrailer | undefined, { inChain }: TargetOp
   return `leaves 0 to ${from - 1}: they are in the parts before this one, which can be verified with it (countersign verify PART PART ...)`
 }
 
-/** Nothing, or no more, could be read: that is an answer too. */
+/** The result for a source of which nothing more could be read. */
 function unread(fault: VerifyFault, options: VerifyOptions): VerifyResult {
   options.onFault(fault)
   return { verdict: verdictOf(fault.code), events: 0, streams: 0, faults: 1, behindClock: 0, unchecked: [] }

@@ -1,4 +1,4 @@
-/** @module `countersign verify BUNDLE --timestamp-ca FILE`: whether the time-stamp in a bundle is signed by an authority that the reader trusts. */
+/** @module `countersign verify BUNDLE --timestamp-ca FILE`: checks that an authority trusted by the reader signed the time-stamp in a bundle. */
 import { readFileSync } from 'node:fs'
 import { sha256 } from '../signing/digests.ts'
 import { readTimestampReply } from '../timestamps/timestamp-reply.ts'
@@ -14,7 +14,7 @@ export interface StampedText {
 
 type Authorities = ReturnType<typeof readAuthorities>
 
-/** Certificates of a PEM file; undefined where none is named. Throws a usage failure. */
+/** Certificates of a PEM file; undefined if no path is given. Throws a usage failure. */
 export function timestampAuthorities(path: string | undefined): Authorities | undefined {
   if (path === undefined) return undefined
   try {
@@ -24,7 +24,7 @@ export function timestampAuthorities(path: string | undefined): Authorities | un
   }
 }
 
-/** The verdict with what the signature adds to it: whoever names authorities asks for a time-stamp that they vouch for. */
+/** The verdict, extended by the check of the signature: naming authorities requires a time-stamp that one of them signed. */
 export async function judgedStamp(
   found: BundleVerdict,
   stamp: StampedText | undefined,

@@ -1,4 +1,4 @@
-/** @module `countersign verify`: checks every event of a store or an export, offline; one word and one exit code say what came of it. */
+/** @module `countersign verify`: checks every event of a store or an export, offline; the result is one verdict and one exit code. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLogAtRest } from '../compose/log-at-rest.ts'
@@ -37,7 +37,7 @@ export async function verify(inputs: Arguments): Promise<number> {
   return VERDICT_EXIT_CODES[found.result.verdict]
 }
 
-/** Several files: parts of one log, each by itself and then against each other. */
+/** Verifies several files as parts of one log: each separately, then against each other. */
 async function verifyParts(inputs: Arguments): Promise<number> {
   for (const flag of ['witness', 'quorum', 'timestamp-ca', 'run-key'])
     if (inputs.text(flag) !== undefined) throw usageFailure(`--${flag} is about one file, and several are named`)
@@ -69,7 +69,7 @@ interface VerifiedOne {
   readonly checkpoint: HeldCheckpoint | undefined
 }
 
-/** Prints what came of it. */
+/** Verifies one target and prints the result. */
 async function verifyOne(
   named: string | undefined,
   inputs: Arguments,
@@ -111,7 +111,7 @@ async function verifyOne(
   return { found, checkpoint }
 }
 
-/** Without the ledger's own keys nothing tells whether its file of the logs, and its note of what was lost, are what it wrote. */
+/** Only with the ledger's own keys can its log file and its note of losses be authenticated. */
 function besideStore(settings: Settings, origin: Origin): Pick<TargetOptions, 'logIn' | 'noted'> {
   const keys = origin === 'own-store' ? ownKeys(settings, origin) : undefined
   if (keys === undefined) return {}
@@ -127,7 +127,7 @@ function threadsWanted({ text }: Arguments): Pick<TargetOptions, 'threads'> {
 
 type NamedTarget = VerifyTarget & { readonly settings: Settings }
 
-/** A store by default; what is named is a store if it is a folder, a URL or an SQLite file, an export if it begins like one. */
+/** Default: a store. A named target is a store if it is a folder, a URL or an SQLite file, and an export if it begins like one. */
 function targetOf(named: string | undefined, { settings, text }: Arguments): NamedTarget {
   if (named === '-') return { kind: 'export', name: named, settings }
   const flags = { data: text('data'), keys: text('keys'), 'known-keys': text('known-keys'), store: named }
@@ -170,7 +170,7 @@ function beginningOf(path: string): string {
   }
 }
 
-/** Without a key file links and digests are checked all the same; one that was named must be there. */
+/** Without a key file, only links and digests are checked; a key file that was named must exist. */
 function keysFor({ text }: Arguments, settings: Settings, origin: Origin): VerifyKeys | undefined {
   const runKey = text('run-key')
   if (runKey !== undefined) return disclosedKeys(readRunKeyFile(runKey))

@@ -1,4 +1,4 @@
-/** @module What a witness files against a log: two of its own notes that contradict each other, in one file that anybody can check. */
+/** @module Files the evidence of a witness against a log: two contradicting notes of that log, in one file that anyone can check. */
 import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,13 +6,13 @@ import { toBase64 } from '../merkle/base64.ts'
 import type { Evidence } from '../merkle/witness.ts'
 import { linkNewFile } from '../signing/durable-file.ts'
 
-/** One pair proves the misdeed. A log that signs many more must not fill the disk of its witness. */
+/** Maximum number of files per log: one pair proves the violation, and a log that signs many more must not fill the disk of its witness. */
 const FILES_PER_LOG_MAX = 4
-/** Two notes of requests that are at most 64 KiB each, escaped as JSON, and a proof. */
+/** Maximum size, in bytes: two notes from requests of at most 64 KiB each, escaped as JSON, and a proof. */
 const FILE_MAX_BYTES = 512 * 1024
 const NAME_HEX = 16
 
-/** Path of the file that was added; undefined where it is there already, or enough is known of this log. */
+/** Path of the new file; undefined if it exists already, is too large, or there is enough evidence against this log. */
 export function fileEvidence(folder: string, evidence: Evidence): string | undefined {
   const { origin, kind, notes, proof } = evidence
   const prefix = `evidence-${shortDigest(origin)}-`

@@ -1,4 +1,4 @@
-/** @module What a witness keeps: its key, and the last checkpoint of each log. One without the other must never cosign. */
+/** @module The state of a witness: its key, and the last checkpoint of each log. It must never cosign with only one of them. */
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { fileEvidence } from './witness-evidence.ts'
 
 const KEY_FILE = 'witness-key.pem'
 const STATE_FILE = 'witness-state.json'
-/** Losing it loses nothing that the logs would not post again. */
+/** If this file is lost, the logs will post its content again. */
 const SUCCESSIONS_FILE = 'witness-successions.json'
 const MS_PER_SECOND = 1_000
 
@@ -36,9 +36,9 @@ interface WitnessAnswer {
 
 export interface Witness {
   readonly verifierKey: string
-  /** Answers one request. What is cosigned is durable before this returns; no two requests overlap in it. */
+  /** Answers one request. A cosigned checkpoint is durable before this returns; it is synchronous, so requests cannot overlap. */
   readonly add: (request: string) => WitnessAnswer
-  /** Answers one request to follow the successions of a log's key. What is followed is durable before this returns. */
+  /** Answers one request to follow the successions of a log's key. Accepted successions are durable before this returns. */
   readonly follow: (request: string) => WitnessAnswer
 }
 
@@ -47,11 +47,11 @@ export interface WitnessOptions {
   readonly name: string
   readonly verifiers: readonly NoteVerifier[]
   readonly nowMs?: () => number
-  /** Called once for each file of evidence that was added. */
+  /** Called once for each new file of evidence. */
   readonly onEvidence?: (path: string) => void
 }
 
-/** Opens or founds a witness. Throws `CliFailure` where its key is there and its memory is gone: it could be made to cosign a fork. */
+/** Opens or creates a witness. Throws `CliFailure` if its key exists and its state is missing: it could be made to cosign a fork. */
 export function openWitness({ folder, name, verifiers, nowMs = Date.now, onEvidence }: WitnessOptions): Witness {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const [keyPath, statePath] = [join(folder, KEY_FILE), join(folder, STATE_FILE)]
@@ -102,7 +102,7 @@ function openKey(keyPath: string, statePath: string): KeyObject {
     const message = `${statePath} is gone: this key may have cosigned what it does not know of. Restore the file, or found a new witness elsewhere`
     throw new CliFailure(message, EXIT.failed)
   }
-  // The memory first: a crash between the two leaves a witness that never cosigned.
+  // The state is written first: a crash in between leaves a witness that never cosigned.
   writeState(statePath, new Map())
   const { privateKey } = generateKeyPairSync('ed25519')
   linkNewFile(keyPath, privateKey.export({ format: 'pem', type: 'pkcs8' }).toString())

@@ -1,4 +1,4 @@
-/** @module `countersign witness`: cosigns checkpoints of logs that it knows, so that no log can show two people two histories. */
+/** @module `countersign witness`: cosigns checkpoints of the logs that it knows, so that no log can show two readers different histories. */
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
@@ -9,7 +9,7 @@ import { EXIT, usageFailure } from './failure.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { openWitness, type Witness } from './witness-state.ts'
 
-/** C2SP: a note of 100 signatures and 63 proof lines fits many times. */
+/** C2SP: far more than a note with 100 signatures and 63 proof lines needs. */
 const BODY_MAX_BYTES = 64 * 1024
 const REQUEST_MAX_MS = 10_000
 const NAME_DEFAULT = 'countersign.local/witness'
@@ -65,7 +65,7 @@ export function serveWitness(opened: Witness): Server {
         answer(status, text, contentType)
       })
       .catch((error: NodeJS.ErrnoException) => {
-        // The requester has left.
+        // The client has disconnected.
         if (error.code === 'ECONNRESET') return
         process.stderr.write(`countersign witness: ${oneLine(error.message)}\n`)
         answer(500, 'the witness failed: nothing was cosigned\n')
@@ -73,7 +73,7 @@ export function serveWitness(opened: Witness): Server {
   })
 }
 
-/** Undefined where it is too long. Bytes that are no UTF-8 come out as another text, which no signature fits. */
+/** Undefined if the body is too long. Invalid UTF-8 decodes to another text, which no signature matches. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -1,11 +1,15 @@
-/** @module A file of policies with more places that move in it: written whole, beside the old one, and put in its place. */
+/**
+ * @module Adds places that may change (`moves`) to a policy file: the new version is written completely to a temporary file, which then replaces the old one.
+ */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import type { Move } from '../../schemas/place-policy.ts'
 import { readPolicies } from '../settings/policy-file.ts'
 import { usageFailure } from './failure.ts'
 
-/** Places that the file declares keep their word. `tenant`: where the file has policies by tenant, the one that it is for. Throws `CliFailure` and `SettingsError`. */
+/**
+ * Places that the file already declares stay unchanged. `tenant` selects the policy if the file has one per tenant. Throws `CliFailure` and `SettingsError`.
+ */
 export function addMoves(
   path: string,
   moves: readonly Move[],
@@ -20,13 +24,13 @@ export function addMoves(
   const whole = policy === file ? next : { ...file, tenants: { ...(file.tenants as JsonObject), [tenant ?? '']: next } }
   const part = `${path}.part`
   writeFileSync(part, `${JSON.stringify(whole, null, 2)}\n`)
-  // What could not be used never gets the name of the file.
+  // An unusable version must never replace the file.
   readPolicies(part)
   renameSync(part, path)
   return { added: added.length, kept: moves.length - added.length }
 }
 
-/** As it is written, once it is known to be usable. */
+/** The parsed file, after it was checked to be usable. */
 function fileAt(path: string): JsonObject {
   readPolicies(path)
   return parseJson(readFileSync(path, 'utf8')) as JsonObject

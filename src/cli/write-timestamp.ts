@@ -1,4 +1,4 @@
-/** @module `countersign checkpoint --timestamp FOLDER`: the last time-stamped checkpoint on record, as files that openssl checks. */
+/** @module `countersign checkpoint --timestamp FOLDER`: writes the last recorded time-stamped checkpoint as files that openssl can check. */
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

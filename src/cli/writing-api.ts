@@ -1,10 +1,10 @@
-/** @module A ledger to write to: the one at `--url`, or the store itself, which this command owns meanwhile. */
+/** @module The API of a ledger to write to: the one at `--url`, or the store itself, which this command owns meanwhile. */
 import { openLedger } from '../compose/compose.ts'
 import { silentLog } from '../ledger/effects.ts'
 import { type Api, apiOver, applicationOver, type LocalCaller, openApi, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 
-/** `caller`: who acts where the store itself is written to. Where another process owns the store, its address is named. */
+/** `caller` is the identity used when the store itself is written to. If another process owns the store, the error names its address. */
 export async function openWritingApi(args: Arguments, caller: LocalCaller = {}): Promise<Api> {
   if (args.text('url') !== undefined) return openApi(args)
   const tenant = tenantOf(args.text('tenant'))

@@ -1,4 +1,4 @@
-/** @module What a command writes as it comes: to standard output, or to a new file that bears its name once it is whole. */
+/** @module Writes streamed output to standard output, or to a new file that gets its name only once it is complete. */
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { CliFailure, EXIT } from './failure.ts'
 import { startProgress } from './progress.ts'
 
-/** Counts the bytes. A file bears its name only once it is whole. */
+/** Writes the chunks and returns the number of bytes. A file gets its name only once it is complete. */
 export async function written(chunks: AsyncIterable<Uint8Array>, out: string | undefined): Promise<number> {
   let bytes = 0
   const progress = startProgress({ unit: 'bytes' })

@@ -1,4 +1,4 @@
-/** @module A client of the ledger's HTTP interface. It needs `fetch` and nothing of Node, so it runs in a browser as well. */
+/** @module A client of the ledger's HTTP interface. It needs only `fetch`, so it runs in Node and in browsers. */
 
 import type { AnswerTo } from '../../schemas/answers/commands.ts'
 import type { ContextAnswer, RunAnswer } from '../../schemas/answers/runs.ts'
@@ -8,34 +8,34 @@ import { runsUnreadable } from './errors.ts'
 import { tailEvents } from './tail-events.ts'
 import { type Ask, createTransport, type TransportOptions } from './transport.ts'
 
-/** Where the ledger is and how it is called. Times are milliseconds. */
+/** Address and token of the ledger, and limits of its requests. Times are in milliseconds. */
 export type ClientOptions = TransportOptions
 
-/** How one answer is requested. */
+/** Options of one read request. */
 export interface AskOptions {
   readonly signal?: AbortSignal
 }
 
-/** How one command is carried out. */
+/** Options of one command. */
 export interface CommandOptions extends AskOptions {
-  /** Default: a new one for each call, the same over its retries. */
+  /** Default: a new key for each call; its retries use the same key. */
   readonly idempotencyKey?: string
-  /** Expected revision of the run: 412 where it has moved on. */
+  /** Expected revision of the run: the ledger answers 412 if the run has changed since. */
   readonly ifMatch?: number
-  /** W3C Trace Context: recorded with what the command records. */
+  /** W3C Trace Context, recorded with the events of the command. */
   readonly traceparent?: string
-  /** Seconds that a claim may be held for the outcome of the call it repeats. */
+  /** Maximum number of seconds that a claim waits for the outcome of the call that it repeats. */
   readonly waitSeconds?: number
 }
 
-/** `created`: something new was recorded; `replayed`: the answer of an earlier request under the same key. */
+/** `created`: something new was recorded; `replayed`: this is the answer to an earlier request with the same key. */
 export interface Recorded<Body extends JsonObject = JsonObject> {
   readonly created: boolean
   readonly replayed: boolean
   readonly body: Body
 }
 
-/** One outcome of a batch: the status and body that the command would have had alone. */
+/** One answer of a batch: the status and body that the command would have received alone. */
 export interface BatchAnswer {
   readonly status: number
   readonly body: JsonObject
@@ -46,7 +46,7 @@ export interface EventRecord {
   readonly header: JsonObject
   readonly data: JsonObject
   readonly digest: string
-  /** Whether its mac and its body's digest fit, as the ledger found. */
+  /** Whether the event's MAC and the digest of its body are valid, as checked by the ledger. */
   readonly seal?: 'valid' | 'invalid'
 }
 
@@ -54,15 +54,15 @@ interface Page {
   readonly items: readonly JsonObject[]
   readonly reservations: readonly JsonObject[]
   readonly nextCursor: string | null
-  /** Runs that could not be looked into. */
+  /** Runs that could not be read. */
   readonly unreadable?: readonly Json[]
 }
 
-/** Parameters of a URL; those that are undefined are left out. */
+/** Parameters of a URL; undefined ones are omitted. */
 export type Query = Readonly<Record<string, string | number | undefined>>
 
 /**
- * Every method throws `LedgerError` for a refusal, `UnreachableError` where no answer comes, the signal's reason after an abort.
+ * Every method throws `LedgerError` for a refusal, `UnreachableError` if no answer arrives, and the signal's reason after an abort.
  * @example
  * ```ts
  * import { createClient } from 'countersign/client'
@@ -76,43 +76,49 @@ export type Query = Readonly<Record<string, string | number | undefined>>
  */
 export interface Client {
   readonly url: string
-  /** Carries out one command; `runId` is ignored where `start` names none. */
+  /** Executes one command; `runId` is ignored by the command `start`. */
   execute<C extends Command>(runId: string, command: C, options?: CommandOptions): Promise<Recorded<AnswerTo<C>>>
-  /** At most 256 commands, in order. A refused item is an answer here, never thrown. */
+  /** Executes up to 256 commands, in order. A refused command is returned as an answer, not thrown. */
   batch(items: readonly BatchItem[], options?: CommandOptions): Promise<readonly BatchAnswer[]>
   run(runId: string, options?: AskOptions): Promise<RunAnswer>
   context(runId: string, at?: Query, options?: AskOptions): Promise<ContextAnswer>
   call(runId: string, callId: string, options?: AskOptions): Promise<JsonObject>
   /** A large value of a run, by the digest in `argsRef` or `resultRef` of a call, or in `inputRef` or `outputRef` of the run. */
   value(runId: string, digest: string, options?: AskOptions): Promise<Json>
-  /** Totals and limits; of its reservations the first 100: `reservations` gives all. */
+  /** Totals and limits, with the first 100 reservations; `reservations` returns all of them. */
   budget(runId: string, options?: AskOptions): Promise<JsonObject>
-  /** Every reservation of the run, oldest first. */
+  /** All reservations of the run, oldest first. */
   reservations(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
   approval(runId: string, approvalId: string, options?: AskOptions): Promise<JsonObject>
-  /** What somebody in the tenant can still decide, with the arguments of each call; decided by the commands `grant` and `deny`. Throws `runs-unreadable` behind all others, where runs cannot be read. */
+  /**
+   * Approvals in the tenant that can still be decided, with the arguments of each call; the commands `grant` and `deny` decide them. Throws `runs-unreadable`
+   * after the last item if some runs cannot be read.
+   */
   approvals(options?: AskOptions): AsyncIterable<JsonObject>
   compensations(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
-  /** Each fork with its branches, oldest first. */
+  /** All forks with their branches, oldest first. */
   forks(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
-  /** All items, page after page. */
+  /** All items, across pages. */
   calls(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
-  /** Calls without an outcome, of all runs that the token may read: those that run, and those in doubt; with `equalTo`, that open call and those with its tool and arguments. Throws `runs-unreadable` behind all others, where runs cannot be read. */
+  /**
+   * Calls without an outcome, running or in doubt, of all runs that the token may read; with `equalTo`, only that open call and those with its tool and
+   * arguments. Throws `runs-unreadable` after the last item if some runs cannot be read.
+   */
   openCalls(options?: AskOptions & { readonly equalTo?: string }): AsyncIterable<JsonObject>
   envelopes(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
   events(runId: string, filter?: Query, options?: AskOptions): AsyncIterable<EventRecord>
   runs(filter?: Query, options?: AskOptions): AsyncIterable<JsonObject>
-  /** Events of a run, or of all that the token may read: those there are, then those that come. Ends with the signal, or when its reader leaves. */
+  /** Events of a run, or of all runs that the token may read: first the existing ones, then new ones. Ends with the signal, or when the reader stops. */
   tail(runId?: string, options?: AskOptions): AsyncIterable<EventRecord>
-  /** The JSONL export of a run, in portions of text. */
+  /** The JSONL export of a run, in chunks of text. */
   exportRun(runId: string, options?: AskOptions): AsyncIterable<string>
 }
 
 const PAGE_ITEMS = 500
 
 /**
- * A client of one ledger. It needs `fetch` and nothing of Node. Requests are retried with backoff under one idempotency key; nothing is requested until a method
- * is called.
+ * Creates a client of one ledger. It needs only `fetch`. Requests are retried with backoff under one idempotency key; no request is sent before a method is
+ * called.
  * @example
  * ```ts
  * import { createClient } from 'countersign/client'
@@ -125,7 +131,7 @@ const PAGE_ITEMS = 500
 export function createClient(options: ClientOptions): Client {
   const transport = createTransport(options)
 
-  // What the ledger answers is what its description at /openapi.json says: the types are of the same schemas.
+  // Answers match the description at /openapi.json, because their types come from the same schemas.
   const get = async <Body extends JsonObject>(path: string, query: Query, { signal }: AskOptions): Promise<Body> =>
     (await transport.json({ method: 'GET', path: path + search(query), signal })).body as Body
 
@@ -186,7 +192,7 @@ type Get = (path: string, query: Query, options: AskOptions) => Promise<JsonObje
 interface Listing {
   readonly path: string
   readonly query: Query
-  /** Where a page has what is listed. */
+  /** The member of a page that holds the items. */
   readonly member: 'reservations' | undefined
 }
 

@@ -3,7 +3,7 @@ import type { BatchItem, Command } from '../../schemas/commands.ts'
 
 export type { BatchItem, Command }
 
-/** Below `/v1/runs/{run}`; `*` stands for the call, the reservation or the fork. */
+/** Paths below `/v1/runs/{run}`; `*` is replaced by the id of the call, reservation, approval or fork, or by the name of the signal. */
 const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   envelope: 'envelopes',
   judgement: 'judgements',
@@ -41,7 +41,7 @@ export function commandPath(runId: string, command: Command): string {
   return `${runPath(runId)}/${PATHS[command.kind].replace('*', () => encodeURIComponent(itemOf(command)))}`
 }
 
-/** An item as `POST /v1/batch` takes it. */
+/** Converts an item to the form that `POST /v1/batch` takes. */
 export function batchItem({ runId, command, traceparent }: BatchItem): object {
   return {
     run: runId,

@@ -1,10 +1,10 @@
-/** @module What a client throws: the ledger's refusals, and a ledger that cannot be reached. */
+/** @module Errors thrown by a client: refusals of the ledger, and an unreachable ledger. */
 import type { LedgerErrorCode } from '../../schemas/error-code.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 
 /**
- * The ledger refused: `code` is stable, `status` is that of HTTP, `problem` the RFC 9457 body with its evidence; `retryAfterMs` (milliseconds) where a fair
- * time to ask again is known.
+ * A refusal by the ledger: `code` is stable, `status` is the HTTP status, `problem` the RFC 9457 body with its evidence, and `retryAfterMs` (milliseconds) the
+ * recommended wait before a retry, if known.
  * @example
  * ```ts
  * import { createClient, LedgerError } from 'countersign/client'
@@ -15,12 +15,12 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
  * ```
  */
 export class LedgerError extends Error {
-  /** `http-error` where the answer names none: it is not a ledger's. */
+  /** `http-error` if the answer has no code, because it is not from a ledger. */
   readonly code: LedgerErrorCode
   /** HTTP status. */
   readonly status: number
   readonly problem: JsonObject
-  /** Where a fair time to ask again is known. */
+  /** Recommended wait before a retry, in milliseconds, if known. */
   readonly retryAfterMs?: number
 
   constructor(status: number, problem: JsonObject) {
@@ -33,19 +33,19 @@ export class LedgerError extends Error {
   }
 }
 
-/** As the ledger says it: one that is newer may send a code that this release has no name for. */
+/** The code in a problem; a newer ledger may send a code that this release does not know. */
 export function codeOf({ code }: JsonObject): LedgerErrorCode {
   return typeof code === 'string' ? (code as LedgerErrorCode) : 'http-error'
 }
 
-/** What ends a list that could not look into some of its runs, behind all that it could: without it, the list would pass for whole. */
+/** Thrown after the last item of a list if some runs could not be read, so that the list is not mistaken for complete. */
 export function runsUnreadable(unreadable: readonly Json[]): LedgerError {
   const detail = `${unreadable.length} runs cannot be read: run "countersign verify"`
   return new LedgerError(500, { code: 'runs-unreadable', detail, unreadable: [...unreadable] })
 }
 
 /**
- * No answer came, or none that a ledger gives; retries are used up. Whether the request was carried out is not known.
+ * No answer arrived, or not one of a ledger, and retries are used up. It is unknown whether the request was executed.
  * @example
  * ```ts
  * import { createClient, UnreachableError } from 'countersign/client'

@@ -1,18 +1,18 @@
 /**
- * @module One request and its answer: ended by the caller's signal, or by too long a silence. Not by `AbortSignal.any` and `AbortSignal.timeout`: what
- * listens to the first is held as long as the caller's signal, and the second counts while nobody waits.
+ * @module One request and its answer, ended by the caller's signal or by a timeout. It avoids `AbortSignal.any`, whose listeners are retained as long as the
+ * caller's signal, and `AbortSignal.timeout`, which also counts while no part of the answer is awaited.
  */
 import { onAbort } from '../resources/linked-signal.ts'
 
-/** The longest that a timer can wait. */
+/** Longest delay of a timer. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
 export interface Exchange {
-  /** For `fetch`. */
+  /** Signal to pass to `fetch`. */
   readonly signal: AbortSignal
-  /** Waits for a part of the answer, at most the time of one answer. */
+  /** Waits for a part of the answer, for at most `timeoutMs`. */
   within<T>(part: () => Promise<T>): Promise<T>
-  /** Lets go of the caller's signal. */
+  /** Removes the listener from the caller's signal. */
   end(): void
 }
 
@@ -35,7 +35,7 @@ export function beginExchange(timeoutMs: number, callers: AbortSignal | undefine
   }
 }
 
-/** Not every `fetch` learns of an abort, or not while its answer is read. */
+/** Needed because some `fetch` implementations ignore an abort, or ignore it while the body is read. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason)

@@ -1,4 +1,4 @@
-/** @module Server-sent events as a ledger sends them: fields of a frame end with an empty line. */
+/** @module Splits a ledger's server-sent events into frames, each of which ends with an empty line. */
 
 export interface Frame {
   readonly id: string | undefined

@@ -1,14 +1,14 @@
-/** @module A tail over HTTP: history, then what comes; a line that breaks is taken up again behind the last event that was seen. */
+/** @module A tail over HTTP: the history, then new events; a broken connection is resumed after the last event that was delivered. */
 
 import { type JsonObject, parseJson } from '../../schemas/json.ts'
 import { UnreachableError } from './errors.ts'
 import { frames } from './sse-frames.ts'
 import { pause, type Transport } from './transport.ts'
 
-/** A line that broke is taken up again after this long. */
+/** Delay before a broken connection is resumed. */
 const AGAIN_MS = 1_000
 
-/** Ends with the signal, or when its reader leaves. Throws `LedgerError`, and `UnreachableError` where nobody answers at all. */
+/** Ends with the signal, or when the reader stops. Throws `LedgerError`, and `UnreachableError` if there is no answer at all. */
 export async function* tailEvents(
   transport: Transport,
   path: string,
@@ -23,7 +23,7 @@ export async function* tailEvents(
         answered = true
         const record = frame.data === undefined ? undefined : recordIn(frame.data)
         if (record !== undefined) yield record
-        // Behind the event: one that its reader did not take comes again.
+        // Set only after the event was delivered, so that an event its reader did not take is sent again.
         if (frame.id !== undefined) lastId = frame.id
       }
     } catch (error) {
@@ -38,7 +38,7 @@ function isOver(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true
 }
 
-/** Other frames say where the tail stands. */
+/** Frames without an event report the position of the tail. */
 function recordIn(data: string): JsonObject | undefined {
   const record = parseJson(data) as JsonObject
   return typeof record.header === 'object' ? record : undefined

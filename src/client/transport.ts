@@ -1,23 +1,23 @@
-/** @module Requests that survive a bad network: retried with backoff and jitter, each under one idempotency key, until the caller aborts. */
+/** @module Sends requests over an unreliable network: retried with backoff and jitter, each under one idempotency key, until the caller aborts. */
 
 import { type JsonObject, parseJson } from '../../schemas/json.ts'
 import { LedgerError, UnreachableError } from './errors.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 
 export interface TransportOptions {
-  /** Where the ledger listens, such as `http://127.0.0.1:7070`. */
+  /** URL of the ledger, such as `http://127.0.0.1:7070`. */
   readonly url: string
-  /** Bearer token, or what gives a fresh one. */
+  /** Bearer token, or a function that returns a fresh one. */
   readonly token: string | (() => string | Promise<string>)
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** Tries after the first. Default: as many as `patienceMs` takes, and 5 at least. */
+  /** Number of retries. Default: as many as fit into `patienceMs`, but at least 5. */
   readonly retries?: number
-  /** How long a ledger that cannot be reached, or is not ready, is asked again: through its restart. Default 30 seconds. */
+  /** Milliseconds for which requests to an unreachable or unready ledger are retried, long enough for its restart. Default 30 seconds. */
   readonly patienceMs?: number
-  /** Longest wait for one answer, or for the next part of a stream; default 60 seconds. */
+  /** Timeout in milliseconds for one answer, or for the next part of a stream; default 60 seconds. */
   readonly timeoutMs?: number
-  /** Wait before the first retry, doubled for each further one; default 100. */
+  /** Delay before the first retry in milliseconds, doubled for each further one; default 100. */
   readonly backoffMs?: number
 }
 
@@ -37,11 +37,11 @@ interface Answer {
 
 export interface Transport {
   readonly url: string
-  /** A JSON answer. Throws `LedgerError`, `UnreachableError`, or the reason of the abort. */
+  /** Requests a JSON answer. Throws `LedgerError`, `UnreachableError`, or the abort reason. */
   json(ask: Ask): Promise<Answer>
-  /** The whole text of an answer. One that is cut amid is asked for again, through a restart of its server. Throws the same. */
+  /** Requests the whole text of an answer; a truncated answer is requested again, even across a restart of the server. Throws the same errors. */
   whole(ask: Ask): Promise<string>
-  /** The text of an answer as it comes. Throws the same; left early, it releases the connection. */
+  /** Requests an answer as a stream of text. Throws the same errors; the connection is released if the reader stops. */
   text(ask: Ask): AsyncIterable<string>
 }
 
@@ -50,7 +50,7 @@ const PATIENCE_MS = 30_000
 const TIMEOUT_MS = 60_000
 const BACKOFF_MS = 100
 const BACKOFF_MAX_MS = 5_000
-/** Where the ledger says to wait longer than this, the caller decides. */
+/** Longer waits that the ledger asks for are left to the caller. */
 const WAIT_MAX_MS = 10_000
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
@@ -64,10 +64,10 @@ export function createTransport(options: TransportOptions): Transport {
   }
 }
 
-/** What is made of a 2xx response: it owns the exchange, and ends it. */
+/** Processes a 2xx response. It takes over the exchange and must end it. */
 type Take<T> = (response: Response, exchange: Exchange) => Promise<T>
 
-/** Where nothing has come, `send` was patient already. */
+/** Not repeated if nothing was received, because `send` has already retried. */
 async function wholeTextOf(options: TransportOptions, url: string, ask: Ask): Promise<string> {
   const { retries = RETRIES } = options
   for (let tries = 0; ; tries += 1) {
@@ -81,7 +81,7 @@ async function wholeTextOf(options: TransportOptions, url: string, ask: Ask): Pr
   }
 }
 
-/** Left early, it releases the connection. */
+/** Releases the connection if the reader stops. */
 async function* textOf(options: TransportOptions, url: string, ask: Ask): AsyncGenerator<string, void> {
   const { body, exchange } = await send(options, url, ask, async (response, opened) => ({
     body: response.body,
@@ -108,7 +108,7 @@ async function* textOf(options: TransportOptions, url: string, ask: Ask): AsyncG
   }
 }
 
-/** What a 2xx response gives; everything else is an error or tried again, an answer that was cut as well. */
+/** Processes a 2xx response; any other response, or a truncated one, is retried or becomes an error. */
 async function send<T>(options: TransportOptions, url: string, ask: Ask, take: Take<T>): Promise<T> {
   const { backoffMs = BACKOFF_MS } = options
   const askedAtMs = performance.now()
@@ -130,7 +130,7 @@ function isPatienceOver(options: TransportOptions, tries: number, goneMs: number
   return tries >= (retries ?? RETRIES) && (retries !== undefined || goneMs >= patienceMs)
 }
 
-/** A comma in a key would be taken for that between two headers of the name. */
+/** A comma in a key would be mistaken for the separator of two header values. */
 function withQuotedKey(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const key = headers['idempotency-key']
   if (key === undefined || !key.includes(',') || key.startsWith('"')) return headers
@@ -165,7 +165,7 @@ async function attempt<T>(options: TransportOptions, url: string, ask: Ask, take
   }
 }
 
-/** Throws the reason of the caller's own abort. */
+/** Throws the abort reason if the caller aborted. */
 function failureOf(
   error: unknown,
   at: { readonly url: string; readonly ask: Ask; readonly what: string },
@@ -194,7 +194,7 @@ async function answerOf(response: Response, exchange: Exchange): Promise<Answer>
   return { status, headers, body }
 }
 
-/** Another answer than a ledger's, whole: a proxy's page is the same at the next try. */
+/** A complete answer that is not a ledger's, such as a proxy's error page, which a retry would not change. */
 class NotALedger extends UnreachableError {}
 
 function objectIn(text: string): JsonObject | undefined {

@@ -1,7 +1,7 @@
 /**
- * @module The files that follow the store, for a process that only reads: as they lie there where they are this ledger's and at the end of
- * the store, completed in a copy of its own where the store has gone on; where there are none, as another machine shares them; or else made
- * from the whole store, in a folder of its own, so that memory does not grow with the store. Nothing that belongs to the owner is written.
+ * @module Opens the derived files (run list, audit index) for a process that only reads. The ledger's own file is used if it is authentic and has reached the
+ * end of the store; if the store is ahead, a private copy is completed. Without an own file, a copy shared by another machine is used; otherwise the file is
+ * rebuilt from the whole store in a temporary folder, so that memory does not grow with the store. Files of the owner are never written.
  */
 
 import { existsSync, statSync } from 'node:fs'
@@ -23,31 +23,34 @@ import type { TakeFile } from './compose-sharing.ts'
 import { makeReadingFolder } from './reading-folder.ts'
 
 export interface ReadingFilesOptions {
-  /** The file of the ledger; undefined: it is not to be trusted, or there is none. */
+  /** The ledger's own file; undefined if there is none or if it must not be trusted. */
   readonly path: string | undefined
   readonly guard: FileGuard
   readonly store: Pick<EventStore, 'recordAt' | 'end' | 'comparePositions'>
-  /** Where another machine's file is available, for a process without one of its own. */
+  /** Fetches another machine's shared copy, for a process that has no file itself. */
   readonly take?: TakeFile | undefined
-  /** The store goes on while it is read. */
+  /** Whether reading follows the store as it grows. */
   readonly follows: boolean
-  /** The same as it goes on, beyond where it is read to. */
+  /** The unbounded reader: it also sees records beyond the position that `store` is read to. */
   readonly reader: Pick<EventStore, 'recordAt'>
-  /** From here on the store is read up to there, where that is further, and after `isLast` no further. False where it is not read as far as that. */
+  /**
+   * Moves the end of reading forward to this position if the position is beyond it; `isLast` fixes the end from then on. False if the fixed end is before the
+   * position.
+   */
   readonly goTo: (position: Position, how: { readonly isLast: boolean }) => boolean
-  /** Told why a file that is there is not taken. */
+  /** Called with the reason why an existing file is not used. */
   readonly onLeftAside: (why: string) => void
 }
 
-/** An owner brings its files to the store every two seconds, and notes then what they hold. */
+/** An owner updates its files every two seconds and then notes their state. */
 const OWNER_WAIT_MS = 5_000
 const OWNER_LOOK_MS = 50
-/** Of a smaller file all rows are read in less time. */
+/** In a smaller file, checking all rows takes less time than waiting. */
 const WAITED_FOR_BYTES = 64 * 1024 * 1024
 
 type Checked = { isAuthentic(): Promise<boolean> }
 type Unfiled<T> = Omit<T, keyof DerivedFile>
-/** `isVouched`: this snapshot was found authentic. What its owner writes behind it is not in it. */
+/** `isVouched`: this snapshot was found authentic. Later writes of the owner are not part of it. */
 type Found<T> = ReadFile<Unfiled<T>> & { readonly isVouched?: boolean }
 
 interface Kind<T extends DerivedFile & Checked> {
@@ -55,9 +58,11 @@ interface Kind<T extends DerivedFile & Checked> {
   readonly open: (options: DerivedFileOptions) => T
   readonly read: (options: { readonly path: string; readonly guard: FileGuard }) => ReadFile<Unfiled<T>> | undefined
   readonly reached: (file: Unfiled<T>) => SeenRecord | undefined
-  /** Large for each event: beside an owner who writes on, the store is read as of where the file is, so that it need not be copied to be completed. */
+  /**
+   * Whether the rows are large. While an owner keeps writing, the end of reading is moved forward to where the file is, so that no copy has to be completed.
+   */
   readonly isLarge: boolean
-  /** What is asked before the first pass, and finds nothing. */
+  /** Members that are used before the first pass; they report an empty file. */
   readonly unasked: Partial<T>
 }
 
@@ -83,7 +88,7 @@ export function viewsForReading(options: ReadingFilesOptions): ViewStore {
   })
 }
 
-/** Opened when its rows are first checked, which every pass does before anything else: most commands need one of the files, or none. */
+/** Opens the file when its rows are first checked, which is the first step of every pass: most commands need only one of the files, or none. */
 function checked<T extends DerivedFile & Checked>(options: ReadingFilesOptions, kind: Kind<T>): T {
   const listeners = new Set<() => void>()
   let opening: Promise<T> | undefined
@@ -132,7 +137,7 @@ async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOp
     file[Symbol.dispose]()
     return (await takenCopy(options, kind)) ?? rebuild()
   }
-  // Beside an owner the store may still be read further than this, for the sake of a larger file.
+  // If a process owns the file, the end of reading may still move forward, to where a larger file is.
   if (!follows && (kind.isLarge || !isOwned) && reached === (await store.end())) return asStored(file)
   try {
     return await completed(file, guard, kind)
@@ -144,10 +149,10 @@ async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOp
   }
 }
 
-/** Whether a process that may be alive says that it owns the folder of this file. */
+/** Whether the folder of this file has a lock whose owner process may be alive. */
 function hasOwner(path: string): boolean {
   const folder = dirname(path)
-  // A folder that this machine never served a store from need not be there.
+  // The folder does not exist if this machine never served a store from it.
   if (!existsSync(folder)) return false
   const owner = describeOwner(dataFolderLock(folder))
   return owner !== undefined && isAlive(owner.pid)
@@ -157,14 +162,14 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // One that may not be signalled is there.
+    // A process that this user may not signal exists.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
   }
 }
 
 /**
- * The file once its owner has said what it holds, and has brought it to where the store was at the question; or as it is, where that takes too long. It is opened
- * only then: run by root, to open a log that is being written is a change of it, and has the owner read the whole file again.
+ * Waits until the owner has noted the state of the file and has brought it to the end that the store has now; after a timeout the file is used as it is. The
+ * file is opened only then: if root opens a database whose WAL is being written, that counts as a change, and the owner reads the whole file again.
  */
 async function openReadOnlyCopy<T extends DerivedFile & Checked>(
   path: string,
@@ -181,7 +186,7 @@ async function openReadOnlyCopy<T extends DerivedFile & Checked>(
     const file = kind.read({ path, guard })
     const reached = file && kind.reached(file.over)?.position
     const exists = wanted === undefined || (reached !== undefined && store.comparePositions(reached, wanted) >= 0)
-    // Written to in between, the file is looked at once more.
+    // If the file was written to in the meantime, it is checked again.
     const isVouched = exists && readRest(path, guard.rowKey())?.state === restState(path)
     if (isVouched && file !== undefined && (await isAuthentic(file))) return { ...file, isVouched }
     file?.[Symbol.dispose]()
@@ -189,7 +194,7 @@ async function openReadOnlyCopy<T extends DerivedFile & Checked>(
   return kind.read({ path, guard })
 }
 
-/** Where the file has got to in the store; undefined where nothing in it may be believed. */
+/** The position that the file has reached in the store; undefined if the file cannot be trusted. */
 async function usable<T extends DerivedFile & Checked>(
   file: Found<T>,
   { reader, goTo, onLeftAside }: ReadingFilesOptions,
@@ -197,7 +202,7 @@ async function usable<T extends DerivedFile & Checked>(
 ): Promise<Position | undefined> {
   try {
     const reached = kind.reached(file.over)
-    // Of another store, or of events that a restored copy lacks: such a file has nothing to say here.
+    // The file belongs to another store, or has events that a restored copy lacks: it cannot be used.
     if (reached === undefined || !(await isStillStored(reader, reached))) return undefined
     if (file.isVouched === true || (await isAuthentic(file)))
       return goTo(reached.position, { isLast: kind.isLarge }) ? reached.position : undefined
@@ -212,7 +217,7 @@ function isAuthentic<T extends Checked>({ over }: Found<T>): Promise<boolean> {
   return (over as unknown as Checked).isAuthentic()
 }
 
-/** One snapshot of the owner's file, which was checked once. */
+/** A snapshot of the owner's file; the snapshot was checked once. */
 function asStored<T extends DerivedFile & Checked>({ over, [Symbol.dispose]: close }: ReadFile<Unfiled<T>>): T {
   const file: DerivedFile & Checked = {
     isAuthentic: async () => true,
@@ -225,7 +230,7 @@ function asStored<T extends DerivedFile & Checked>({ over, [Symbol.dispose]: clo
   return Object.assign(over, file) as unknown as T
 }
 
-/** Nobody else can write there: its rows need no seal. In memory where the folder for what is temporary takes nothing. */
+/** No other process can write to the temporary folder, so rows need no seal. The file is made in memory if the temporary folder is not writable. */
 async function rebuilt<T extends DerivedFile & Checked>(
   { onLeftAside }: ReadingFilesOptions,
   kind: Kind<T>,
@@ -238,7 +243,7 @@ async function rebuilt<T extends DerivedFile & Checked>(
   }
 }
 
-/** A copy that goes on from where the file is, and goes with its process. */
+/** A private copy that continues from where the file ends, and is removed with its process. */
 async function completed<T extends DerivedFile & Checked>(
   file: ReadFile<Unfiled<T>>,
   guard: FileGuard,
@@ -247,7 +252,7 @@ async function completed<T extends DerivedFile & Checked>(
   return await inOwnFolder(kind, guard, (path) => file.copyTo(path))
 }
 
-/** The file that another machine shares, checked as one of this machine is, and completed; undefined where there is none to believe. */
+/** The copy that another machine shares: checked like a file of this machine, then completed. Undefined if there is no trustworthy copy. */
 async function takenCopy<T extends DerivedFile & Checked>(
   options: ReadingFilesOptions,
   kind: Kind<T>,
@@ -270,7 +275,7 @@ async function takenCopy<T extends DerivedFile & Checked>(
   }
 }
 
-/** Made in a folder of this process, and gone with it. */
+/** Makes the file in a temporary folder of this process that is removed when the file is closed. */
 async function inOwnFolder<T extends DerivedFile & Checked>(
   { name, open }: Kind<T>,
   guard: FileGuard | undefined,

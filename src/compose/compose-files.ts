@@ -1,4 +1,4 @@
-/** @module The files that follow the store: where they lie, who opens them for writing, and the thread that takes them over. */
+/** @module The derived files (run list, logs, audit index, subjects): their paths, who opens them for writing, and the indexing thread that takes them over. */
 import { join } from 'node:path'
 import { HandedOver } from '../indexing/delegated.ts'
 import { IndexingThread } from '../indexing/indexing-thread.ts'
@@ -46,7 +46,7 @@ export function openAuditIndex(settings: Settings, options: DerivedOptions = {})
   return openSqliteAudit({ path: derivedPath(settings, AUDIT_FILE), ...options })
 }
 
-/** The keys of subjects. Throws `StoreOpenError`. */
+/** Opens the store of subject keys. Throws `StoreOpenError`. */
 export function openSubjects(settings: Settings): SubjectStore {
   return openSqliteSubjects(derivedPath(settings, SUBJECTS_FILE))
 }
@@ -55,17 +55,17 @@ function derivedPath({ store, data }: Settings, name: string): string {
   return store.kind === 'memory' ? ':memory:' : join(data, name)
 }
 
-/** Beside the store's file; of a store on a server, which forgets along with its checkpoints, each process in its own data folder. */
+/** Path next to the store's file. For a store on a server, which can lose events and their checkpoints together, each process uses its own data folder. */
 export function checkpointsPath(settings: Settings): string | undefined {
   return besideStore(settings, CHECKPOINTS_SUFFIX)
 }
 
-/** In the same place: what a process found that the store had lost. */
+/** Path, in the same folder, of the note about events that a process found missing in the store. */
 export function lossPath(settings: Settings): string | undefined {
   return besideStore(settings, LOSS_SUFFIX)
 }
 
-/** The list of erasures; undefined where the store is no file, and so has no place for keys of subjects that outlives it. Throws `ErasureListError`. */
+/** The list of erasures; undefined unless the store is a file, because only then are subject keys kept that could outlive it. Throws `ErasureListError`. */
 export function openErasures(settings: Settings, keys: KeySource): ErasureList | undefined {
   const path = settings.store.kind === 'sqlite' ? besideStore(settings, ERASURES_SUFFIX) : undefined
   return path === undefined ? undefined : openErasureFile({ path, given: settings.erasures, keys })
@@ -80,7 +80,7 @@ export interface FollowingFiles extends AsyncDisposable {
   readonly views: ViewStore
   readonly logs: LogStore
   readonly audit: AuditIndex
-  /** Absent where the thread that writes the store writes these files, too. */
+  /** Absent if the thread that writes the store also writes these files. */
   readonly indexing?: IndexingThread
 }
 
@@ -91,7 +91,7 @@ export interface FollowingOptions {
   readonly memoryBytes: number
 }
 
-/** Opened here; a thread takes them over when the ledger begins it. Throws `StoreOpenError`. */
+/** Opens the files in this thread; the indexing thread takes them over once the ledger starts it. Throws `StoreOpenError`. */
 export function openFollowingFiles(settings: Settings, options: FollowingOptions): FollowingFiles {
   const { keys, log } = options
   const onRenewed = (renewal: DerivedFileRenewal): void =>
@@ -124,7 +124,7 @@ export function openFollowingFiles(settings: Settings, options: FollowingOptions
   }
 }
 
-/** Undefined where none is wanted, and in a bundled program, which does not carry the thread's along. */
+/** Undefined if no thread is configured, and in a bundled program, which does not contain the program of the thread. */
 function indexingProgram({ indexingThread }: Settings): URL | undefined {
   if (indexingThread === undefined) return undefined
   if (indexingThread.program !== undefined) return indexingThread.program
@@ -132,7 +132,7 @@ function indexingProgram({ indexingThread }: Settings): URL | undefined {
 }
 
 interface InThread extends FollowingOptions {
-  /** File of the store. */
+  /** Path of the store's file. */
   readonly path: string
   readonly program: URL
   readonly onRenewed: (renewal: DerivedFileRenewal) => void
@@ -182,7 +182,7 @@ function inThread(
       indexing: thread,
     },
     [Symbol.asyncDispose]: async () => {
-      // Closed here first: the thread leaves its files as the last one that has them open.
+      // Closed here first, so that the thread is the last one to close its files.
       for (const { file } of [views, logs, audit]) file[Symbol.dispose]()
       await thread[Symbol.asyncDispose]()
     },

@@ -1,4 +1,4 @@
-/** @module The memory budget of a process that was started with settings, and the parts that are no cache of the ledger. */
+/** @module The memory budget of a process that was started with settings, and the shares of it that are not caches of the ledger. */
 
 import { defaultBudgetBytes, largestBudgetBytes, machineMemory } from '../resources/machine-memory.ts'
 import type { MemoryBudget } from '../resources/memory-budget.ts'
@@ -9,7 +9,7 @@ import type { QueueLimits } from '../store/sqlite/append-queue.ts'
 
 const MIB = 1024 * 1024
 
-/** Throws `SettingsError` where node would run out of heap before the budget is used. */
+/** The budget in bytes. Throws `SettingsError` if node would run out of heap before the budget is used up. */
 export function budgetBytes({ memoryBytes }: Settings): number {
   const machine = machineMemory()
   const most = largestBudgetBytes(machine)
@@ -22,10 +22,10 @@ export function budgetBytes({ memoryBytes }: Settings): number {
   )
 }
 
-/** What waits for the disk lies in memory three times: as it was sealed, on its way to the writer's thread, and there. */
+/** Data that waits for the disk is in memory three times: sealed, in transfer to the writer's thread, and in that thread. */
 const COPIES_OF_AN_APPEND = 3
 
-/** Shows what waits in a store as a use of its share. */
+/** Reports the bytes that wait in the append queue of a store as usage of its share. */
 export function watchQueue(memory: MemoryBudget, store: Pick<EventStore, 'waitingBytes'>): void {
   memory.watch('append-queue', () => COPIES_OF_AN_APPEND * (store.waitingBytes ?? 0))
 }

@@ -1,4 +1,4 @@
-/** @module The threads that read, for a store in a file; their program is `reader-worker.ts`. */
+/** @module The reader threads of a store in a file; their program is `reader-worker.ts`. */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { SealFault } from '../ledger/identity/sealer.ts'
@@ -14,18 +14,18 @@ import type { IndexOwner } from '../store/sqlite/audit-snapshots.ts'
 import { workerProgram } from '../workers/worker-program.ts'
 import type { ReaderPlaces } from './reader-worker.ts'
 
-/** What a reader makes it hands over and forgets: twice the room costs a server some 25 MiB, and saves no time. */
+/** Size of the young generation: a reader hands over its results and drops them. Twice the size costs a server about 25 MiB and saves no time. */
 const YOUNG_BYTES = 16 * 1024 * 1024
 
 export interface ReadersDeps {
   readonly index: AuditIndex
-  /** Who writes the index; this thread where it is absent. */
+  /** The owner of the index; this thread if absent. */
   readonly indexing?: Pick<Indexing, 'do'> | undefined
-  /** Told of events that do not verify. */
+  /** Receives reports of events that do not verify. */
   readonly ledger: () => Pick<Ledger, 'integrity'> | undefined
 }
 
-/** Undefined where none is wanted, where the store is no file, and in a bundled program, which does not carry their program along. */
+/** Undefined if no reader is configured, if the store is not a file, and in a bundled program, which does not contain the program of the readers. */
 export function openReaders(
   { store, keys, data, readThreads }: Settings,
   log: Log,
@@ -42,7 +42,7 @@ export function openReaders(
   })
 }
 
-/** Beside this thread, which puts together what they write: more gain only while it keeps up. */
+/** Number of writers in addition to this thread, which joins their output: more of them help only while it keeps up. */
 const WRITERS_MAX = 4
 
 export interface ExportThreads extends AsyncDisposable {
@@ -50,8 +50,8 @@ export interface ExportThreads extends AsyncDisposable {
 }
 
 /**
- * Threads that write an export beside this one, where nobody serves the store: they take all processors. Undefined where there is one alone, where the store
- * is no file, and in a bundled program.
+ * Threads that help this one to write an export of a store that no process serves: they use all processors. Undefined if there is only one processor, if the
+ * store is not a file, and in a bundled program.
  */
 export function openExportThreads(
   { store, keys, data }: Pick<Settings, 'store' | 'keys' | 'data'>,
@@ -66,7 +66,7 @@ export function openExportThreads(
   return { bodies: new SideBySide({ readers }), [Symbol.asyncDispose]: () => readers[Symbol.asyncDispose]() }
 }
 
-/** They are asked nothing of the index. */
+/** Export threads never use the index. */
 const NO_INDEX: IndexOwner = {
   vouch: async () => undefined,
   opening: async () => undefined,

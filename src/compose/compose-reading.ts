@@ -1,4 +1,4 @@
-/** @module A ledger that is only asked: over a store that another process may own. */
+/** @module A read-only ledger over a store that another process may own. */
 import { join } from 'node:path'
 import { createLedger } from '../ledger/create-ledger.ts'
 import { silentLog } from '../ledger/effects.ts'
@@ -25,26 +25,26 @@ export interface ReadingLedger extends AsyncDisposable {
 
 export interface ReadingOptions {
   readonly onRead: (records: number) => void
-  /** The store as it was when this record had just been written; by default as it is now. */
+  /** Reads the store as it was right after this record was written; default: as it is now. */
   readonly asOf?: Position | undefined
-  /** Goes on with the store instead of staying where it is now. */
+  /** Follows the store as it grows instead of stopping at its current end. */
   readonly follows?: boolean
-  /** Reads the whole store, and none of the files that follow it. */
+  /** Reads the whole store and ignores the derived files. */
   readonly trustNothing?: boolean
-  /** What is read is to be called whole: whether events are gone is looked for in the whole store. */
+  /** Searches the whole store for missing events, because the result is to be called complete. */
   readonly isCounted?: boolean
   readonly onLeftAside?: (why: string) => void
 }
 
-/** The files that processes on this store share. */
+/** Access to the derived files that the processes on this store share. */
 function sharedBy(place: ServerPlace, keys: KeySource): TakeFile {
   return copiesFor(() => openCopies(place), keys)
 }
 
 /**
- * Takes no lock, writes nothing beside the store, and puts no read on record: whoever can read the file needs nobody's leave. The run list
- * and the auditors' index are the ledger's files, or what its processes share on a server, where these are sealed with its keys and still follow this store; else, and for the store as
- * it was at `asOf`, they are made for this process, in memory. Throws `StoreOpenError`, `KeyFileError`, `IdentityError`.
+ * Opens a ledger that takes no lock, writes nothing next to the store and records no reads: a process that can read the file needs no permission. The run list
+ * and the audit index are the ledger's own files, or the copies that its processes share on a server, if they are sealed with its keys and match this store;
+ * otherwise, and always with `asOf`, they are made for this process alone. Throws `StoreOpenError`, `KeyFileError` and `IdentityError`.
  */
 export async function openReadingLedger(settings: Settings, options: ReadingOptions): Promise<ReadingLedger> {
   const { onRead, asOf, follows = false, trustNothing = false, isCounted = false } = options

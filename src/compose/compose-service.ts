@@ -1,4 +1,4 @@
-/** @module The ledger as a service: the parts of `compose.ts`, the HTTP edge over them, and the server. */
+/** @module The ledger as a service: composes the parts of `compose.ts`, the HTTP edge and the server. */
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../http/app.ts'
@@ -24,9 +24,9 @@ import { openWebhook } from './webhook-settings.ts'
 
 export interface Service {
   readonly url: string
-  /** Rejects where a store turns out, after a long start, to be one that this ledger cannot serve. Else it never settles. */
+  /** Rejects if, after a long start, this ledger turns out not to be able to serve the store. Otherwise it never settles. */
   readonly failed: Promise<never>
-  /** Stops taking requests, finishes those that run, ends tails, writes what waits, closes the store. */
+  /** Stops accepting requests, finishes those in flight, ends tails, writes pending data and closes the store. */
   readonly close: () => Promise<void>
 }
 
@@ -34,24 +34,24 @@ export interface ServiceOptions {
   readonly settings: Settings
   readonly log: HttpLog
   readonly version: string
-  /** Closed with the service. */
+  /** Closed together with the service. */
   readonly gateway?: ModelGateway | undefined
   readonly mcp?: AppOptions['mcp']
   readonly isLeaving?: AppOptions['isLeaving']
 }
 
-/** Longest wait for requests that run; with the closing of the store the process ends within five seconds. */
+/** Longest wait for requests in flight, in milliseconds; including the closing of the store, the process ends within five seconds. */
 const DRAIN_MS = 3_000
-/** And for outcomes that the ledger has not taken yet. */
+/** Longest wait, in milliseconds, for outcomes that the gateway still has to record in the ledger. */
 const OWED_MS = 500
-/** Room for the rest of the request that carries a value. */
+/** Additional body size for the other members of a request that carries a value. */
 const AROUND_VALUE_BYTES = 32 * 1024
-/** A start that is over so soon is no long one: a store may start together with the ledger. */
+/** A start that is finished within this time, in milliseconds, is not a long one: a store may be starting together with the ledger. */
 const SOON_MS = 1_000
 
 /**
- * Opens everything and listens. What was opened is closed again where a later part fails. Where the start takes
- * long, as the store is away or the logs are made anew, the service listens all the same, is not ready, and becomes so by itself.
+ * Opens everything and listens; if a later part fails, the parts opened before are closed. If the start takes long, because the store is unavailable or the
+ * logs are being rebuilt, the service listens but is not ready; it becomes ready once the ledger is open.
  */
 export async function startService(options: ServiceOptions, opener = openLedger): Promise<Service> {
   const { settings, log, version } = options
@@ -102,7 +102,7 @@ export async function startService(options: ServiceOptions, opener = openLedger)
   }
 }
 
-/** The pages and the API of a ledger that is open already, in its own process. Closed before the ledger is. */
+/** Serves the pages and the API of a ledger that is already open in this process. Close it before the ledger. */
 export async function serveOpened(
   served: Served,
   options: ServiceOptions,
@@ -134,7 +134,7 @@ function never(): Promise<never> {
   return new Promise(() => undefined)
 }
 
-/** Whoever closes the service does not listen any more: then a rejection is nobody's trouble. */
+/** A caller that closes the service no longer awaits this promise; the handler prevents an unhandled rejection. */
 function failureOf(work: Promise<void>): Promise<never> {
   const failed = work.then(never)
   failed.catch(() => undefined)
@@ -188,7 +188,7 @@ function edgeOf(
   }
 }
 
-/** What fills up: the folder of the data, and that of the store's file. */
+/** Folders whose disks can fill up: the data folder and the folder of the store's file. */
 function foldersOf({ store, data }: Settings): Record<string, string> {
   if (store.kind === 'memory') return {}
   return { data, ...(store.kind === 'sqlite' && { store: dirname(store.path) }) }
@@ -196,7 +196,7 @@ function foldersOf({ store, data }: Settings): Record<string, string> {
 
 type App = ReturnType<typeof createApp>
 
-/** What the file held at the last look: it is looked at each second, and checking tokens cannot wait for the disk. */
+/** The content of the file at the last poll. The file is polled every second; verifying a token must not wait for the disk. */
 function latest<T>(file: Pick<WatchedFile<T>, 'current' | 'onChange'>): () => T {
   let value = file.current()
   file.onChange((changed) => {
@@ -224,7 +224,7 @@ function verifierFor(
   return verifier
 }
 
-/** So that a second process can say where the ledger is that holds the store and the data folder. */
+/** Writes the URL into the lock files, so that a second process can report where the ledger is that owns the store and the data folder. */
 function announce({ store, data }: Settings, url: string): void {
   if (store.kind === 'sqlite') announceOwner(prepareStorePath(store.path), url)
   if (store.kind !== 'memory') announceOwner(dataFolderLock(data), url)

@@ -1,6 +1,6 @@
 /**
- * @module The files that follow a store on PostgreSQL, shared by its processes: whoever finds that much has come since the last copy puts a copy
- * of its own file into the database, one process at a time; a process without a file takes that copy and reads the rest from the store.
+ * @module Shares the derived files of a store on PostgreSQL between its processes. A process that finds enough new events since the last copy writes a copy of
+ * its own file to the database, one process at a time; a process without a file fetches that copy and reads the rest from the store.
  */
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -23,12 +23,15 @@ import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
 import { readSqliteViews } from '../store/sqlite/sqlite-views.ts'
 import { VIEW_SCHEMA } from '../store/sqlite/view-schema.ts'
 
-/** Fewer events are read from the store about as fast as a copy is taken. */
+/** Reading fewer events than this from the store takes about as long as fetching a copy. */
 const LEAST_EVENTS = 1_000
-/** A tenth of what there is: whoever takes a copy has at most so much more to read, and all copies together cost what ten of the last do. */
+/**
+ * Growth, as a fraction of all events, after which a new copy is due: a process that fetches a copy reads at most this fraction more, and all copies together
+ * cost about ten times the last one.
+ */
 const RENEWED_AFTER = 0.1
 const TURN_MS = 60_000
-/** One or two milliseconds of copying, then others have their turn. */
+/** Pages that are copied in one step of one or two milliseconds, before other work runs. */
 const PAGES_AT_ONCE = 256
 
 type Opened = ReadFile<{ isAuthentic(): Promise<boolean> }> & { readonly reached: Position | undefined }
@@ -40,7 +43,7 @@ interface Kind {
   readonly open: (options: Required<Pick<DerivedFileOptions, 'path' | 'guard'>>) => Opened | undefined
 }
 
-/** What every start waits for comes first. */
+/** The file that every start waits for comes first. */
 const KINDS: readonly Kind[] = [
   {
     file: LOG_FILE,
@@ -71,23 +74,23 @@ function opened<T extends ReadFile<{ isAuthentic(): Promise<boolean> }>>(
 
 export interface SharedFilesDeps {
   readonly copies: SharedCopies
-  /** The folder of the process's own files. */
+  /** The folder of this process's own files. */
   readonly data: string
   readonly keys: KeySource
   readonly log: Log
-  /** No copy is put for fewer events than this. */
+  /** No copy is written for fewer new events than this. */
   readonly leastEvents?: number
 }
 
 const FOREIGN_COPY = 'the copy in the database is not one that this ledger wrote: left aside'
 
-/** What became of a copy; undefined where none is kept. */
+/** Result of fetching a copy; undefined if there is none. */
 interface Taken {
   readonly isComplete: boolean
   readonly events: number | undefined
 }
 
-/** Puts the copy of this kind at `path`, where this ledger's keys vouch for it. Rejects where the server does not answer, or the role may not. */
+/** Writes the copy of this kind to `path` if it is sealed with this ledger's keys. Rejects if the server does not respond or the role lacks permission. */
 async function takeCopy(
   { copies, keys }: Pick<SharedFilesDeps, 'copies' | 'keys'>,
   kind: Kind,
@@ -100,10 +103,12 @@ async function takeCopy(
   })
 }
 
-/** Puts the copy of this file at a path of the caller's own; false where there is none. Rejects, with the reason, where there is one that is not available. */
+/**
+ * Writes the shared copy of this file to a path chosen by the caller; false if there is none. Rejects, with the reason, if a copy exists but cannot be used.
+ */
 export type TakeFile = (file: string, path: string) => Promise<boolean>
 
-/** For a process that reads and has no files of its own: connects when the first file is wanted, and releases the server with it. */
+/** For a process that only reads and has no files: connects when the first file is requested and disconnects afterwards. */
 export function copiesFor(open: () => Promise<SharedCopies | undefined>, keys: KeySource): TakeFile {
   return async (file, path) => {
     const kind = KINDS.find((each) => each.file === file)
@@ -125,7 +130,7 @@ export class SharedFiles implements AsyncDisposable {
     this.#deps = deps
   }
 
-  /** Before the files are opened: takes a copy for each that is missing. What cannot be taken is made from the store, as always. */
+  /** Fetches a copy of each missing file, before the files are opened. A file that cannot be fetched is made from the store, as usual. */
   async fetch(): Promise<void> {
     const { copies, data, keys, log } = this.#deps
     for (const kind of KINDS) {
@@ -145,7 +150,7 @@ export class SharedFiles implements AsyncDisposable {
     }
   }
 
-  /** Looks every minute whether a copy is due, until what is returned is disposed: before the files are closed. */
+  /** Checks every minute whether a copy is due, until the returned object is disposed, which must happen before the files are closed. */
   keep(): AsyncDisposable {
     const timer = setInterval(() => void this.turn().catch(() => undefined), TURN_MS).unref()
     return {
@@ -157,7 +162,7 @@ export class SharedFiles implements AsyncDisposable {
     }
   }
 
-  /** Puts the copies that are due; the names of those that were put. Rejects where one cannot be, which the log has once. */
+  /** Writes the copies that are due and returns their names. Rejects if a copy cannot be written; the log reports a series of failures once. */
   async turn(): Promise<readonly string[]> {
     this.#turn ??= this.#putDue()
       .then(
@@ -213,7 +218,7 @@ export class SharedFiles implements AsyncDisposable {
     const events = (previous: SharedCopy | undefined) =>
       this.#eventsIfDue(previous && noteOf(previous, name, guard), reached)
     if ((await events(await copies.latest(name))) === undefined) return false
-    // What somebody else wrote into the file must not get a copy with this ledger's seal.
+    // A file that another program has altered must not get a copy with this ledger's seal.
     if (!(await file.over.isAuthentic())) return false
     const copy = `${path}.copy`
     try {
@@ -232,7 +237,7 @@ export class SharedFiles implements AsyncDisposable {
     }
   }
 
-  /** How many events a copy as of `reached` would hold; undefined where the one that is kept will do. */
+  /** Number of events that a copy as of `reached` would hold; undefined if the existing copy is recent enough. */
   async #eventsIfDue(previous: CopyNote | undefined, reached: Position): Promise<number | undefined> {
     const { copies, leastEvents = LEAST_EVENTS } = this.#deps
     const due = Math.max(leastEvents, Math.ceil((previous?.events ?? 0) * RENEWED_AFTER))
@@ -241,7 +246,7 @@ export class SharedFiles implements AsyncDisposable {
   }
 }
 
-/** Builds with other tables keep copies of their own: an upgrade of one process at a time does not throw away what the others use. */
+/** Builds with other tables keep separate copies: upgrading one process at a time does not discard the copy that the others use. */
 function nameOf({ file, schema }: Kind): string {
   return `${file}@${sha256Hex(schema).slice(0, 12)}`
 }

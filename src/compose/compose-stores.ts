@@ -1,4 +1,4 @@
-/** @module The stores by their place: opened for writing, for reading or for verification. Drivers of servers are loaded only by those who need them. */
+/** @module Opens the stores by their place: for writing, for reading or for verification. Drivers of database servers are loaded only if needed. */
 
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import type { ServerPlace, StorePlace } from '../settings/places.ts'
@@ -23,9 +23,9 @@ import { queueWithin, watchQueue } from './compose-memory.ts'
 const postgresReader = () => import('../store/postgres/postgres-reader.ts')
 const eventStoreDbReader = () => import('../store/eventstoredb/eventstoredb-reader.ts')
 
-/** Seals and checks what writers attest in a store, where it holds that. */
+/** Seals and checks the notes in which writers attest the events of a store, if the store keeps them. */
 export type NotesRing = () => Pick<KeyRing, 'keys'>
-/** Of who looks for nothing that is lost, or has no keys. */
+/** For a caller that does not search for lost events, or has no keys. */
 export const NO_NOTES = undefined
 
 type OpenStoreOptions = Pick<SqliteStoreOptions, 'acceptWalLoss' | 'onWalLoss'> & {
@@ -34,7 +34,7 @@ type OpenStoreOptions = Pick<SqliteStoreOptions, 'acceptWalLoss' | 'onWalLoss'> 
   readonly memory?: MemoryBudget
 }
 
-/** The store itself, for writing: a file's only owner, or one of a server's processes. Throws `StoreOpenError`. */
+/** Opens the store for writing: as the only owner of a file, or as one of the processes on a server. Throws `StoreOpenError`. */
 export async function openStore(place: StorePlace, options: OpenStoreOptions): Promise<EventStore> {
   const { memory = new MemoryBudget(), ring, ...rest } = options
   const store = notedWith(await openWithin(memory, place, rest), ring)
@@ -68,7 +68,7 @@ async function openWithin(
   }
 }
 
-/** The store for reading, beside its owner or without one. Throws `StoreOpenError`. */
+/** Opens the store for reading, whether or not a process owns it. Throws `StoreOpenError`. */
 export async function openReader(place: StorePlace, ring: NotesRing | undefined): Promise<StoreReader> {
   return notedWith(await openReading(place), ring)
 }
@@ -91,19 +91,19 @@ async function openReading(place: StorePlace): Promise<StoreReader> {
   throw new StoreOpenError('store-unreadable', 'a store in memory can be read by its own process only')
 }
 
-/** Where processes on this store find copies of each other's files; undefined for a store that keeps none. Throws `StoreOpenError`. */
+/** Opens the copies that processes on this store share; undefined for a kind of store that keeps none. Throws `StoreOpenError`. */
 export async function openCopies({ kind, url }: ServerPlace): Promise<SharedCopies | undefined> {
   if (kind !== 'postgres') return undefined
   const { openPostgresCopies } = await import('../store/postgres/postgres-copies.ts')
   return openPostgresCopies(url)
 }
 
-/** Every row of the store's file, for verification. Throws `StoreOpenError`. */
+/** Reads every row of the store's file, for verification. Throws `StoreOpenError`. */
 export function openStoreScan(path: string): RowScan {
   return openRowScan({ path })
 }
 
-/** Every event of a ledger on a server, for verification. Throws `StoreOpenError` and `StoreUnavailableError`. */
+/** Reads every event of a ledger on a server, for verification. Throws `StoreOpenError` and `StoreUnavailableError`. */
 export async function* openServerScan(
   { kind, url }: ServerPlace,
   notes?: NoteScan,
@@ -117,13 +117,15 @@ export async function* openServerScan(
   yield* scanEventStoreDb({ url, canonical: canonicalJson })
 }
 
-/** The projections of the server that a store is on. Throws `StoreOpenError`. */
+/** Opens the projections of the server that holds a store. Throws `StoreOpenError`. */
 export async function openProjectionServer(url: string): Promise<ProjectionServer> {
   const { openEventStoreDbProjections } = await import('../store/eventstoredb/eventstoredb-projections.ts')
   return openEventStoreDbProjections(url)
 }
 
-/** Makes or upgrades the schema of a store on PostgreSQL, and lets the role `writer` append and read. Throws `StoreOpenError` or the server's own error. */
+/**
+ * Creates or upgrades the schema of a store on PostgreSQL, and grants append and read to the role `writer`. Throws `StoreOpenError` or the server's own error.
+ */
 export async function initStore(
   { url }: ServerPlace,
   writer?: string,
@@ -132,7 +134,7 @@ export async function initStore(
   return await initSchemaAt(url, writer)
 }
 
-/** Which schema a store on PostgreSQL has, and what of it is not as it was made. */
+/** The schema version of a store on PostgreSQL, and how the schema differs from the one that was created. */
 export async function storeStatus({ url }: ServerPlace): Promise<SchemaStatus> {
   const { schemaStatusAt } = await import('../store/postgres/schema-check.ts')
   return await schemaStatusAt(url)

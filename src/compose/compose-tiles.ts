@@ -1,4 +1,4 @@
-/** @module Tiles of the logs for a process that only reads: those of the ledger's own file, and those that its processes share on a server. */
+/** @module Tiles of the logs for a process that only reads: from the ledger's own file, and from the copy that its processes share on a server. */
 import { join } from 'node:path'
 import type { Settings } from '../settings/config.ts'
 import { fixedKeys, readKeys } from '../settings/key-source.ts'
@@ -13,8 +13,8 @@ import { makeReadingFolder } from './reading-folder.ts'
 export type ReadTiles = Pick<LogStore, 'leafOf' | 'tile'>
 
 /**
- * One after the other, for whoever did not find what was needed in those before: whoever uses them holds them against what was signed. Each is
- * open until the next one is requested. `onLeftAside` is told why a shared copy is not among them.
+ * Yields the sources one after the other, for a caller that did not find its tile in an earlier one; the caller checks tiles against signed checkpoints. Each
+ * source is open until the next one is requested. `onLeftAside` receives the reason if the shared copy cannot be used.
  */
 export async function* tilesForReading(
   settings: Settings,
@@ -32,7 +32,7 @@ export async function* tilesForReading(
   if (shared !== undefined) yield ifReadable(shared.over)
 }
 
-/** What lies on a damaged page is not there. */
+/** Treats a tile on a damaged page as absent. */
 function ifReadable(tiles: ReadTiles): ReadTiles {
   const orNothing = <T>(read: () => T): T | undefined => {
     try {
@@ -48,7 +48,7 @@ function ifReadable(tiles: ReadTiles): ReadTiles {
   }
 }
 
-/** Puts the copy that the ledger's keys vouch for at `path`; false where there is none, or nobody to tell. */
+/** Writes the copy that is sealed with the ledger's keys to `path`; false if there is no copy, or no key to check it with. */
 async function takeShared(
   { store, keys }: Settings,
   path: string,

@@ -1,18 +1,18 @@
-/** @module The threads that check the rows of a store for a verification; their program is `verify-worker.ts`. */
+/** @module The threads that check the rows of a store during verification; their program is `verify-worker.ts`. */
 import { availableParallelism } from 'node:os'
 import type { VerifyWorkerData } from '../verify/threads/protocol.ts'
 import { VerifyThreads } from '../verify/threads/verify-threads.ts'
 import { workerProgram } from '../workers/worker-program.ts'
 
-/** More gain little: one thread puts everything in order, which takes it a tenth of what looking at an event takes. Each has some 35 MB of memory. */
+/** More threads help little: one thread puts the results in order, at a tenth of the cost of checking an event. Each uses about 35 MB of memory. */
 const THREADS_MAX = 7
 
-/** As many as there are processors beside the one that puts everything in order. */
+/** One thread per processor, except for the processor of the thread that puts the results in order. */
 export function defaultVerifyThreads(): number {
   return Math.min(availableParallelism() - 1, THREADS_MAX)
 }
 
-/** Undefined where none is wanted, and in a bundled program, which does not carry their program along. */
+/** Undefined if `count` is 0, and in a bundled program, which does not contain the program of the threads. */
 export function openVerifyThreads(count: number, workerData: VerifyWorkerData): VerifyThreads | undefined {
   if (count === 0) return undefined
   const file = workerProgram(() => new URL('../../programs/verify-worker.js', import.meta.url))

@@ -1,6 +1,6 @@
 /**
- * @module Opens a ledger whose start may take long: its store may be away, or go away in the middle of it, and is then opened again and
- * again until it stands or cannot; or the logs are made anew from the whole store.
+ * @module Opens a ledger whose start may take long: a store that is or becomes unavailable is retried until it opens or fails for good, and logs may have to be
+ * rebuilt from the whole store.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { IndexProgress } from '../ledger/audit/index-building.ts'
@@ -13,20 +13,20 @@ import { type OpenLedger, openLedger } from './compose.ts'
 
 const AGAIN_MS = 200
 const AGAIN_MAX_MS = 5_000
-/** Of somebody who asks over HTTP: an index that takes longer is reported instead. */
+/** For a request over HTTP, in milliseconds: an index that takes longer is reported as being built instead. */
 const AUDIT_WAIT_MS = 5_000
 
 export interface Opening {
-  /** Rejects for what no waiting mends, such as keys that did not found this ledger, and once it is stopped. */
+  /** Rejects for an error that a retry does not fix, such as keys that did not found this ledger, and after `stop`. */
   readonly opened: Promise<OpenLedger>
   /** Resolves as soon as it is known that the start takes long. */
   readonly delayed: Promise<void>
-  /** Why it is not open yet: a sentence without its full stop. */
+  /** Why the ledger is not open yet: a sentence without its full stop. */
   readonly reason: () => string
   readonly stop: () => void
 }
 
-/** Everything that `openLedger` does is done again at each try: another process may have founded the ledger meanwhile. */
+/** Each try repeats all of `openLedger`: another process may have founded the ledger in the meantime. */
 export function startOpening(settings: Settings, log: Log, opener: typeof openLedger = openLedger): Opening {
   const stopping = new AbortController()
   let [reason, wasAway] = ['', false]

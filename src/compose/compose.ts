@@ -1,4 +1,4 @@
-/** @module Puts the concrete parts together, in order, and takes them apart in reverse. Nothing else names them. */
+/** @module Assembles the concrete parts in order and disposes of them in reverse order. No other module names them. */
 
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -49,7 +49,7 @@ import { judgedLedger } from './judged-ledger.ts'
 import { ownerCheck } from './lease-owner.ts'
 import { heldStore } from './store-held.ts'
 
-/** What keeps a ledger from starting; `message` says what to do. */
+/** An error that keeps a ledger from starting; `message` says how to fix it. */
 export class StartError extends Error {
   readonly code: 'keys-missing' | 'data-folder'
 
@@ -68,22 +68,22 @@ export interface OpenLedger extends AsyncDisposable {
   readonly work: WorkQueue
   /** Absent: everything is read in this thread. */
   readonly readers?: ReaderThreads
-  /** Absent: the files that follow the store are written in this thread. */
+  /** Absent: the derived files are written in this thread. */
   readonly indexing?: IndexingThread
 }
 
-/** Whoever waits for a start that may take long. */
+/** Callbacks and cancellation of a caller that waits for a start that may take long. */
 export type Waiting = Patience & StartWatch
 
 /**
- * Opens keys, store, views and ledger, making what a first start needs. Throws `StartError`, `StoreLossError`, `KeyFileError`, `StoreOpenError`;
- * what was opened until then is closed again. `waiting` waits for a store on a server that does not answer yet,
- * and learns what a long start does.
+ * Opens keys, store, views and ledger, and creates whatever a first start needs. Throws `StartError`, `StoreLossError`, `KeyFileError` and `StoreOpenError`;
+ * parts that were opened before the failure are closed. With `waiting`, a store on a server that does not respond yet is retried, and the caller is notified of
+ * the progress of a long start.
  */
 export async function openLedger(settings: Settings, log: Log, waiting?: Waiting): Promise<OpenLedger> {
   const opened = new Closers()
   try {
-    // What cannot be dialled is said before anything is opened.
+    // Addresses that cannot be used are reported before anything is opened.
     const dialled = dialledBy(settings)
     makeDataFolder(settings)
     const memory = new MemoryBudget(budgetBytes(settings))
@@ -102,7 +102,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
         acceptWalLoss: settings.acceptWalLoss === true,
       }),
     )
-    // A file's own lock goes first: its refusal says more.
+    // The lock of the store's file is taken first, because its error message is more specific.
     if (settings.store.kind === 'sqlite') opened.add(takeDataFolder(settings.data))
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, bare)), log))
     keysInUse = keys
@@ -148,7 +148,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
   }
 }
 
-/** With a copy in place of each file that follows the store and is missing. */
+/** Fetches a shared copy of each derived file that is missing. */
 async function shareFiles({ store, data }: Settings, keys: WatchedKeys, log: Log): Promise<SharedFiles | undefined> {
   const copies = isOnServer(store) ? await openCopies(store) : undefined
   if (copies === undefined) return undefined
@@ -157,7 +157,7 @@ async function shareFiles({ store, data }: Settings, keys: WatchedKeys, log: Log
   return sharing
 }
 
-/** What asks others over the network. Throws `SettingsError` for an address that cannot be used. */
+/** The parts that make requests over the network. Throws `SettingsError` for an unusable address. */
 function dialledBy({ judge, judgeAllow, timestamp, witnesses }: Settings) {
   const stamps = timestamp && { authority: timestampAuthority(timestamp), intervalMs: timestamp.intervalMs }
   const ofLogs: Pick<LogSettings, 'stamps' | 'witnesses'> = {
@@ -166,12 +166,12 @@ function dialledBy({ judge, judgeAllow, timestamp, witnesses }: Settings) {
   }
   if (judge === undefined) return { ofLogs, judged: (ledger: Ledger) => ledger }
   const allow = guardedTarget({ url: judge, allow: judgeAllow, setting: 'judge', allowIn: '--judge-allow' })
-  // The address of the judge may hold a secret: the record names its host.
+  // The URL of the judge may contain a secret, so only its host is recorded.
   const by = { judge: httpJudge(judge, { allow }), name: new URL(judge).host }
   return { ofLogs, judged: (ledger: Ledger, log: Log) => judgedLedger(ledger, { ...by, log }) }
 }
 
-/** Drops the views: the next start rebuilds them from the store. Throws `StoreOpenError` where a process owns the store or the data folder. */
+/** Drops the views: the next start rebuilds them from the store. Throws `StoreOpenError` if a process owns the store or the data folder. */
 export function dropViews(settings: Settings): void {
   if (settings.store.kind === 'memory') return
   makeDataFolder(settings)
@@ -183,7 +183,7 @@ export function dropViews(settings: Settings): void {
   for (const file of [views, logs, audit]) file.renew('requested')
 }
 
-/** What the founding event says, unverified; undefined where no ledger has started yet. */
+/** The body of the founding event, unverified; undefined if no ledger has been founded yet. */
 export async function readIdentity({ store }: Settings): Promise<EventBody<'LedgerCreated'> | undefined> {
   if (store.kind === 'memory' || (store.kind === 'sqlite' && !existsSync(store.path))) return undefined
   using reader = await openReader(store, NO_NOTES)
@@ -202,7 +202,7 @@ function makeDataFolder({ data }: Settings): void {
   }
 }
 
-/** Of a torn log nothing is lost that was acknowledged; a damaged one was passed over because somebody chose that. */
+/** A torn log loses no acknowledged event; the damaged end of a log is skipped only because the operator accepted the loss. */
 function walLossLog(log: Log): (loss: WalLoss) => void {
   return ({ kind, ...loss }) =>
     kind === 'torn'
@@ -215,7 +215,7 @@ function logSettings(settings: Settings): Pick<LogSettings, 'maxDelayMs' | 'kept
   return { maxDelayMs: settings.checkpointDelayMs, ...(path !== undefined && { kept: new CheckpointFile(path) }) }
 }
 
-/** Two processes that each made keys for a store they share would found two ledgers on it. */
+/** Two processes that each create keys for a shared store would found two ledgers on it. */
 function keysMissing(place: KeyPlace): StartError {
   const path = place.kind === 'file' ? place.path : ''
   const todo = 'make them once with "countersign keys create", and give the same file to every process'
@@ -225,7 +225,7 @@ function keysMissing(place: KeyPlace): StartError {
   )
 }
 
-/** Only for an empty store, which this process owns by now: keys made beside a history could check nothing of it. */
+/** Only for an empty store, which this process owns by now: new keys could not verify an existing history. */
 async function makeKeys(place: KeyPlace, store: EventStore): Promise<LedgerKeys> {
   const path = place.kind === 'file' ? place.path : ''
   if ((await store.end()) !== undefined) {
@@ -235,7 +235,7 @@ async function makeKeys(place: KeyPlace, store: EventStore): Promise<LedgerKeys>
     )
   }
   const keys = createLedgerKeys(new Date().toISOString(), randomBytes)
-  // A store in memory takes its keys along when it goes.
+  // A store in memory is lost with its process, so its keys need not be kept.
   if (store.url !== 'memory:') writeNewKeyFile(path, keys)
   return keys
 }

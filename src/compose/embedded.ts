@@ -1,4 +1,4 @@
-/** @module A ledger inside the process that uses it: one handle per store, counted. */
+/** @module A ledger inside the process that uses it: one reference-counted handle per store. */
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -10,14 +10,17 @@ import { type OpenLedger, openLedger } from './compose.ts'
 
 export interface Embedded {
   readonly ledger: Ledger
-  /** Shows it over HTTP, until that is closed: before the handle is returned. Rejects with node's own error where the address is not available. */
+  /**
+   * Serves the ledger over HTTP until `close` of the result is called, which must happen before the handle is closed. Rejects with node's own error if the
+   * address is not available.
+   */
   readonly serve: (address: ServeAddress) => Promise<Served>
-  /** Gives the handle back; the last one closes the store. */
+  /** Releases the handle; the last release closes the store. */
   readonly close: () => Promise<void>
 }
 
 export interface ServeAddress {
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly host: string
 }
@@ -33,7 +36,7 @@ interface Handle {
 }
 
 const handles = new Map<string, Handle>()
-/** Stores that are being closed: whoever opens one of them again waits for its lock. */
+/** Stores that are being closed: a caller that opens one of them again waits for its lock. */
 const closing = new Map<string, Promise<void>>()
 
 /** Opens the data folder at `path`, or `:memory:`. Throws like `openLedger`. */
@@ -71,7 +74,7 @@ async function giveBack(folder: string, handle: Handle): Promise<void> {
   }
 }
 
-/** Its keys are generated and kept nowhere; no folder is used. */
+/** Uses generated keys that are never stored, and no data folder. */
 async function openInMemory(): Promise<Embedded> {
   const keys = join(tmpdir(), `countersign-${randomUUID()}.json`)
   const settings = readSettings({ data: tmpdir(), store: 'memory:', keys }, {})
@@ -83,7 +86,7 @@ async function openInMemory(): Promise<Embedded> {
   }
 }
 
-/** Loaded where it is wanted, by its place: a program that bundles this file does not carry the server along, and cannot serve. */
+/** The server is loaded on demand, by its path: a program that bundles this file does not contain the server and cannot serve. */
 function serverOf(opened: OpenLedger, settings: Settings): Embedded['serve'] {
   return async (address) => {
     const { serveOpened }: typeof import('./compose-service.ts') = await import(

@@ -1,4 +1,4 @@
-/** @module `store.db.erasures`: the list of erasures beside the store. Copies of it belong on another machine (LIFE-13). */
+/** @module `store.db.erasures`: the list of erasures next to the store. Keep copies of it on another machine (LIFE-13). */
 import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import type { KeySource } from '../ledger/ports.ts'
@@ -15,20 +15,20 @@ import { syncPlaced } from '../signing/durable-file.ts'
 const OWNER_ONLY = 0o600
 
 interface ErasureFileOptions {
-  /** Beside the store. */
+  /** Path next to the store. */
   readonly path: string
-  /** A copy that was handed to this start. */
+  /** Path of a copy that was passed to this start. */
   readonly given: string | undefined
   readonly keys: KeySource
 }
 
-/** A list that cannot be read, is damaged, or is of other keys: `message` says what to do. It is never taken for one without erasures. */
+/** The list cannot be read, is damaged, or was sealed with other keys; `message` says how to fix it. An unreadable list is never treated as an empty one. */
 export class ErasureListError extends Error {
   override readonly name = 'ErasureListError'
   readonly code = 'erasures-unreadable'
 }
 
-/** Throws `ErasureListError`. */
+/** Opens the list and merges the copy that was passed to this start. Throws `ErasureListError`. */
 export function openErasureFile({ path, given, keys }: ErasureFileOptions): ErasureList {
   const guard = logFileGuard(keys)
   const own = existsSync(path) ? readList(path, guard) : NOTHING
@@ -69,7 +69,7 @@ function readList(path: string, guard: Parameters<typeof parseErasures>[1]): Lis
   )
 }
 
-/** Behind the last whole line: a crash may have left a part of one. */
+/** Writes after the last complete line: a crash may have left a partial line. */
 function appendLine(path: string, line: string): void {
   const isNew = !existsSync(path)
   const before = isNew ? Buffer.alloc(0) : readFileSync(path)

@@ -1,4 +1,4 @@
-/** @module Entry of the thread that reads ahead of the one that writes the auditors' index: a read-only connection to the store, and no key. */
+/** @module Entry point of the thread that reads ahead for the writer of the audit index: it has a read-only connection to the store and no keys. */
 
 import type { AheadCalls, AheadRange } from '../indexing/index-ahead.ts'
 import { PinnedStore } from '../indexing/pinned-store.ts'
@@ -10,7 +10,7 @@ import type { NoCalls } from '../workers/peer.ts'
 import { type Served, serveThread } from '../workers/serve-thread.ts'
 
 export interface AheadPlaces {
-  /** File of the store. */
+  /** Path of the store's file. */
   readonly store: string
 }
 

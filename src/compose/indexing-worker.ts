@@ -1,4 +1,4 @@
-/** @module Entry of the thread that writes the files that follow the store: a read-only connection to the store, the files, and the keys that seal them. */
+/** @module Entry point of the thread that writes the derived files: it has a read-only connection to the store, the files, and the keys that seal them. */
 import { availableParallelism } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { indexAhead } from '../indexing/index-ahead.ts'
@@ -38,13 +38,13 @@ import type { AheadPlaces } from './index-ahead-worker.ts'
 import { keysAt } from './worker-parts.ts'
 
 export interface IndexingPlaces {
-  /** File of the store. */
+  /** Path of the store's file. */
   readonly store: string
   readonly keys: KeyPlace
   readonly paths: Readonly<Record<FileName, string>>
-  /** Of the last checkpoints. */
+  /** Path of the file of the last checkpoints. */
   readonly kept?: string
-  /** The budget that its shares are of. */
+  /** The total budget that shares are computed from. */
   readonly memoryBytes: number
 }
 
@@ -52,13 +52,13 @@ const STATE_EVERY_MS = 500
 
 type Host = Owner<IndexingHostCalls>
 
-/** The files are another thread's until it answers that they are this one's. */
+/** The files belong to the owner's thread until it answers that this thread may take them. */
 async function begin(places: IndexingPlaces, host: Host): Promise<Served<IndexingCalls>> {
   const keys = keysAt(places.keys)
   const reader = openSqliteReader({ path: places.store })
   await host.ask('takeFiles', [])
   const { parts, progress, close } = await open(places, { keys, reader, host })
-  // From here on: whoever waits for the files to be opened waits for all of it.
+  // Set only now: callers that wait for the files to be opened wait for the whole start.
   threadGivesWay({ isWaitedFor: true })
   const telling = setInterval(() => {
     host.tell('state', [{ heapBytes: getHeapStatistics().used_heap_size, ...progress() }])
@@ -87,7 +87,7 @@ interface Sources {
   readonly host: Host
 }
 
-/** The files, and what brings them up to the store. */
+/** Opens the files and creates the indexers that keep them up to date with the store. */
 async function open(places: IndexingPlaces, { keys, reader, host }: Sources): Promise<Opened> {
   const memory = new MemoryBudget(places.memoryBytes)
   const sealer = new Sealer(keys, memory)
@@ -153,7 +153,7 @@ function openFiles({ paths }: IndexingPlaces, keys: WatchedKeys, host: Host) {
   }
 }
 
-/** Undefined where there is one processor, and in a bundled program, which does not carry the thread's along. */
+/** Undefined with a single processor, and in a bundled program, which does not contain the program of the thread. */
 function readAheadOf({ store }: IndexingPlaces, log: Log): ProjectionDeps['readAhead'] {
   const file = workerProgram(() => new URL('../../programs/index-ahead-worker.js', import.meta.url))
   if (file === undefined || availableParallelism() < 2) return undefined
@@ -163,7 +163,7 @@ function readAheadOf({ store }: IndexingPlaces, log: Log): ProjectionDeps['readA
   return (range) => indexAhead({ file, places, onLost }, range)
 }
 
-/** One that was damaged since the start is left as it is: the next start refuses it and says what to do. */
+/** A file that was damaged after the start is left unchanged: the next start refuses it and says how to fix it. */
 function loadCheckpoints(path: string | undefined, log: Log): CheckpointFile | undefined {
   if (path === undefined) return undefined
   const kept = new CheckpointFile(path)
@@ -176,13 +176,13 @@ function loadCheckpoints(path: string | undefined, log: Log): CheckpointFile | u
   }
 }
 
-/** The log of the thread that has one. */
+/** A log that forwards its lines to the thread that has the real log. */
 function logTo(host: Host): Log {
   const line = (level: keyof Log) => (fields: object, message: string) => {
     try {
       host.tell('log', [level, fields, message])
     } catch {
-      // Something in it does not pass from one thread to another.
+      // A field cannot be cloned to another thread: the line is sent without its fields.
       host.tell('log', [level, {}, message])
     }
   }

@@ -1,6 +1,6 @@
 /**
- * @module Tokens that `countersign token` made, on their way to the record: one file each in the data folder, whole and durable before the
- * token is shown, until the ledger that serves the folder has put it on record (LOG-31). A crash in between records one twice, never not at all.
+ * @module Tokens issued by `countersign token` that are not recorded yet: one durable file each in the data folder, written before the token is shown and
+ * removed once the ledger that serves the folder has recorded it (LOG-31). A crash in between can record a token twice, but never lose it.
  */
 
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -12,14 +12,14 @@ import { linkNewFile, makeFolder } from '../signing/durable-file.ts'
 
 const FOLDER = 'issued-tokens'
 const SUFFIX = '.json'
-/** Above any that the command writes. */
+/** Larger than any file that the command writes. */
 const FILE_MAX_BYTES = 256 * 1024
-/** Of one look. */
+/** Maximum number of files that are recorded in one pass. */
 const TAKEN_MAX = 100
 
 export type IssuedToken = EventBody<'TokenIssued'>
 
-/** Durable when it returns. False where there is no data folder, and so no ledger that would take it up. */
+/** The note is durable when this returns. False if there is no data folder, and so no ledger to record the token. */
 export function noteIssuedToken(data: string, token: IssuedToken): boolean {
   if (!existsSync(data)) return false
   const folder = join(data, FOLDER)
@@ -27,7 +27,7 @@ export function noteIssuedToken(data: string, token: IssuedToken): boolean {
   return linkNewFile(join(folder, `${token.token}${SUFFIX}`), `${JSON.stringify(token)}\n`)
 }
 
-/** Puts those that wait on record, each once as far as it is up to this process. Throws what `record` throws: the rest waits on. */
+/** Records the pending tokens; each is recorded once unless the process crashes. Throws any error of `record`: the remaining tokens stay pending. */
 export async function takeIssuedTokens(
   data: string,
   record: (token: IssuedToken) => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * @module A ledger whose accepted handoffs are put before a judge, where the run's policy names one: behind the answer, a few at a time. What a
- * crash or a full queue loses is asked again when the next handoff is refused for want of it.
+ * @module A ledger that submits accepted handoffs to a judge if the policy of the run names one: after the answer, a few at a time. A judgement lost to a crash
+ * or a full queue is requested again when the next handoff is refused for lack of it.
  */
 import type { Finding } from '../../schemas/finding.ts'
 import type { HandoffJudge } from '../integrations/judge-client.ts'
@@ -19,12 +19,12 @@ interface Job {
 
 export interface JudgedBy {
   readonly judge: HandoffJudge
-  /** As it is in the record. */
+  /** Name of the judge, as recorded. */
   readonly name: string
   readonly log: Pick<Log, 'warn'>
 }
 
-/** Its disposal ends what is asked; the ledger below is disposed with it. */
+/** Disposing of it aborts pending judgements and also disposes of the wrapped ledger. */
 export function judgedLedger(ledger: Ledger, by: JudgedBy): Ledger {
   const judging = new Judging(ledger, by)
   return {
@@ -50,7 +50,7 @@ class Judging {
   readonly #ledger: Ledger
   readonly #by: JudgedBy
   readonly #waiting: Job[] = []
-  /** Requested, or being requested: a refusal that names them asks no second time. */
+  /** Handoffs that are queued, running or judged: a refusal that names one of them does not queue it again. */
   readonly #known = new Set<string>()
   readonly #ended = new AbortController()
   readonly #running = new Set<Promise<void>>()
@@ -114,15 +114,15 @@ class Judging {
     if (this.#ended.signal.aborted) return
     if (judgement.verdict === 'unavailable') this.#known.delete(JSON.stringify(job))
     const body = { step, judge: this.#by.name, ...judgement }
-    // Refused where the step leads nowhere any more, or the run has ended: then there is nothing to judge.
+    // The ledger refuses this if the step is no longer on the current path or the run has ended: then there is nothing to judge.
     await this.#ledger.execute(caller, runId, { kind: 'judgement', body }, {})
   }
 }
 
-/** The step that an accepted handoff established, or the one that a refused one finds without a judgement. */
+/** The step that an accepted handoff established, or the step for which a refused handoff found no judgement. */
 function stepToJudge({ kind }: Command, outcome: Outcome): number | undefined {
   if (kind !== 'envelope' && kind !== 'join' && kind !== 'fork') return undefined
-  // A fork establishes nothing: what it builds on has been judged.
+  // A fork establishes no step: the step it starts from has been judged.
   if (outcome.ok) return kind === 'fork' ? undefined : numberOf(outcome.body.step)
   const { findings, restored } = (outcome.refusal.evidence ?? {}) as {
     findings?: readonly Finding[]

@@ -1,22 +1,22 @@
-/** @module Who holds leases, and whose death can be proved here: the last owner of a store that one process has to itself, and processes of this machine. */
+/** @module Names of lease owners, and the check that an owner is gone: an earlier owner of a store with one owner at a time, or a process of this machine. */
 import { randomUUID } from 'node:crypto'
 import { isOfThisMachine, isProcessGone, ownProcess } from '../resources/process-identity.ts'
 import type { Settings } from '../settings/config.ts'
 
-/** This process, where it has a store to itself: by a name of its own, and by its name on this machine. */
+/** Owner name of this process for a store that it owns alone: a random id and the name of the process on this machine. */
 export const STORE_OWNER = ['s', randomUUID(), ownProcess()].filter((part) => part !== undefined).join(':')
 const PROCESS_PART = /^s:[^:]+:(p:.+)$/
 
-/** One that was there a moment ago is not looked for again: lists ask about each call. */
+/** Milliseconds that a result is cached, because lists ask about every call. */
 const SEEN_MS = 50
 
 /**
- * A store in a file has one owner at a time: whoever else held a lease as its owner is gone, or this process would not have it. One that only
- * closed the store may still carry out what it began: where it is a process of this machine, its end has to be seen.
+ * A store in a file has one owner at a time, so any other owner of a lease in it has lost the store. An owner that only closed the store may still be executing
+ * the call: if it is a process of this machine, it must be seen to have exited.
  */
 export function ownerCheck(
   { store }: Pick<Settings, 'store'>,
-  /** Of this process, in whichever thread. */
+  /** The owner name of this process; the same in all its threads. */
   ownName = STORE_OWNER,
 ): (owner: string) => boolean {
   const isAlone = store.kind === 'sqlite'

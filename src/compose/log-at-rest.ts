@@ -1,4 +1,4 @@
-/** @module What the ledger's own file of the logs knows of a store, for a process that only reads: which events were there. */
+/** @module Reads from the ledger's own log file which events a store once had, for a process that only reads. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Loss } from '../../schemas/loss.ts'
@@ -18,35 +18,35 @@ import type { Attested, Position, ReadRecord, StoreReader } from '../store/event
 import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
 
-/** `isPutBack`: the store holds again what was not there, and files that follow it may lack that. */
+/** `isPutBack`: the store again has events that were missing, and its derived files may lack them. */
 export interface StopsAtRest {
   readonly losses: LossesOfTenant
   readonly isPutBack: boolean
 }
 
-/** One snapshot of the file, which its owner may go on writing. */
+/** A snapshot of the log file; its owner may keep writing it. */
 export interface LogAtRest extends Disposable {
-  /** Where a log stopped, or positions of the store had no record, as far as the store does not hold now what was not there. */
+  /** Losses where a log stopped or store positions had no record, except for events that the store has again. */
   stopsIn(store: StopReader): Promise<StopsAtRest>
-  /** Of a stream; undefined where the file knows no event of it. */
+  /** Head of a stream; undefined if the file knows no event of the stream. */
   knownHead(stream: string): KnownHead | undefined
-  /** The last place in the store that it has come to. */
+  /** The last store position that the file has reached. */
   seen(): Position | undefined
-  /** Behind which position writers attest the events of the store; undefined where it has seen no such note. */
+  /** The position after which writers attest the events of the store; undefined if the file has seen no such note. */
   attestedAfter(): Position | undefined
-  /** Where the events of the leaves are, of every tenant. */
+  /** Places of the events of all leaves, of every tenant. */
   places(): Generator<LeafPlace>
-  /** The first event at the end of each log that the store does not hold any more; `store` was opened after this. */
+  /** For each log, the first event at its end that the store no longer has; `store` must have been opened after this file. */
   lostEnds(store: Pick<StoreReader, 'readStream'>): Promise<readonly Loss[]>
 }
 
 const PLACES_AT_ONCE = 4_096
 const NOTHING_ATTESTED: Attested = { lost: [] }
 
-/** Why the file says nothing. */
+/** Why the file could not be used. */
 export type LogUnread = 'absent' | 'unreadable' | 'not-authentic'
 
-/** Opened before the store is read: what the file knows is then in the store, or lost. Never throws. */
+/** Must be opened before the store is read: every event that the file knows is then in the store, or lost. Never throws. */
 export async function openLogAtRest(folder: string, keys: LedgerKeys): Promise<LogAtRest | LogUnread> {
   const path = join(folder, LOG_FILE)
   if (!existsSync(path)) return 'absent'
@@ -113,13 +113,13 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
   }
 }
 
-/** To count them takes a look at each; whether some are gone from the end takes none. */
+/** Counting missing positions reads all of them; checking only the end of the store does not. */
 async function lacksPositions(store: StoreReader, isCounted: boolean): Promise<boolean> {
   if (isCounted) return ((await store.missingPositions?.(1)) ?? []).length > 0
   return (await store.missingEnd?.()) !== undefined
 }
 
-/** What came behind it, in any run, nobody can say. */
+/** Whether the store ends before a position that the log file has seen. Events behind that position, of any run, may be lost as well. */
 async function endsBefore(store: StoreReader, seen: Position | undefined): Promise<boolean> {
   if (seen === undefined) return false
   const end = await store.end()
@@ -128,16 +128,16 @@ async function endsBefore(store: StoreReader, seen: Position | undefined): Promi
 
 interface AtRest {
   readonly isCounted: boolean
-  /** What stopped logs; absent: it is not asked for. */
+  /** Losses at which logs stopped; absent if that was not checked. */
   readonly stops?: LossesOfTenant | undefined
-  /** What the ledger's own note says that the store had lost. */
+  /** Losses from the ledger's own note about events that the store had lost. */
   readonly noted: readonly Loss[]
 }
 
 /**
- * What a process that only reads knows to be lost before it reads anything: positions without a record, and what the ledger's file of the logs says. No
- * head is among it: the store may be read up to an earlier place than the file has seen. `isCounted`: positions, or the notes of a server's writers, are gone
- * through one by one, which takes longer in a longer history.
+ * Losses that a read-only process knows before it reads any event: positions without a record, and the losses that the ledger's log file shows. Stream heads
+ * are not included, because the store may be read up to an earlier position than the file has seen. `isCounted`: checks every position, or every note of a
+ * server's writers, which takes time proportional to the history.
  */
 export async function knownAtRest(
   store: StoreReader,

@@ -1,4 +1,4 @@
-/** @module Entry of a thread that reads: a connection of its own to the store's file, read-only, and the keys that check what it reads. */
+/** @module Entry point of a reader thread: it has a read-only connection to the store's file, and the keys that verify the events. */
 import { getHeapStatistics } from 'node:v8'
 import { Sealer } from '../ledger/identity/sealer.ts'
 import { THREAD_ERRORS } from '../ledger/thread-errors.ts'
@@ -15,14 +15,14 @@ import { type Owner, type Served, serveThread } from '../workers/serve-thread.ts
 import { keysAt } from './worker-parts.ts'
 
 export interface ReaderPlaces {
-  /** File of the store. */
+  /** Path of the store's file. */
   readonly store: string
   readonly keys: KeyPlace
-  /** The file of the logs. */
+  /** Path of the log file. */
   readonly logs: string
-  /** That of the auditors' index. */
+  /** Path of the audit index. */
   readonly audit: string
-  /** Nobody serves the store beside it: it takes what the machine has. */
+  /** Whether no process serves the store: the thread then runs at normal priority. */
   readonly isAlone?: boolean
 }
 

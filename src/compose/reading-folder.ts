@@ -1,4 +1,4 @@
-/** @module A folder for what a process that only reads needs for itself. It is gone with it, and at the latest with the process. */
+/** @module A temporary folder for a process that only reads. It is removed on disposal, at the latest when the process exits. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * @module Keeps on record that this process serves a ledger: its start with its settings, edits of their files, tokens that were issued, and
- * its end (LOG-30, LOG-31). Nothing waits for it but the end, and that for a moment: what the store does not take now is tried again.
+ * @module Records that this process serves a ledger: its start with its settings, edits of the settings files, issued tokens, and its end (LOG-30, LOG-31).
+ * Only the end waits for the record, and only briefly; records that the store does not accept are retried.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../ledger/ports.ts'
@@ -10,14 +10,14 @@ import { digestOfFile, recordedSettings } from '../settings/recorded-settings.ts
 import { watchFile } from '../settings/watch-file.ts'
 import { takeIssuedTokens } from './issued-tokens.ts'
 
-/** Longest wait for the end to be on record: a store that is away must not hold the process. */
+/** Longest wait for the end to be recorded, in milliseconds: an unavailable store must not delay the exit. */
 const STOP_MAX_MS = 300
 const LOOK_MS = 1_000
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
 
 export interface ServiceRecorder {
-  /** Puts the end on record, as far as the store takes it within a moment. Never rejects. */
+  /** Records the end, if the store accepts it within a short time. Never rejects. */
   readonly close: () => Promise<void>
 }
 
@@ -68,7 +68,7 @@ export function recordService({ ledger: { service }, settings, version, log }: S
   }
 }
 
-/** Tries again with backoff until it succeeds or the process ends: then undefined. Said once. */
+/** Retries with backoff until the work succeeds, or the process ends: then undefined. A failure is logged once. */
 function untilRecorded(log: Log, signal: AbortSignal): <T>(work: () => Promise<T>) => Promise<T | undefined> {
   let isWarned = false
   return async (work) => {
@@ -102,7 +102,7 @@ function watchedFiles(
     let last = first
     const file = watchFile({ path, value: first, read: digestOfFile, onError: () => undefined })
     file.onChange((digest) => {
-      // A file that was written again with the same bytes is no change; one that is gone leaves what it said in force.
+      // A file rewritten with the same bytes is not a change; a removed file leaves its last content in force.
       if (digest === undefined || digest === last) return
       last = digest
       onEdit(setting, digest)

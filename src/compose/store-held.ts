@@ -1,4 +1,7 @@
-/** @module The store as a ledger works with it: it may only grow, and what it was found to have lost is noted beside the checkpoints, over restarts. */
+/**
+ * @module The store as a ledger uses it: it may only grow. An event found to be missing is noted next to the checkpoints, so that the loss is known after a
+ * restart.
+ */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { z } from 'zod'
 import { parseJsonOrUndefined } from '../../schemas/json.ts'
@@ -19,15 +22,15 @@ import { lossPath } from './compose-files.ts'
 const Missing = z.strictObject({ stream: z.string(), revision: z.int(), position: z.string(), id: z.string() })
 const FileForm = z.strictObject({ v: z.literal(1), missing: Missing, seal: z.string() })
 
-/** What keeps a store that went backwards from being served again; `message` says what to do. */
+/** Keeps a store that went backwards from being served again; `message` says how to fix it. */
 export class StoreLossError extends Error {
   override readonly name = 'StoreLossError'
   readonly code = 'store-went-back'
 }
 
 /**
- * Throws `StoreLossError` where an earlier process found that the store had lost an event, and the store still lacks it; once it is back the note is
- * removed. Throws `StoreUnavailableError`.
+ * Throws `StoreLossError` if an earlier process found an event missing and the store still lacks it; once the event is back, the note is removed. Throws
+ * `StoreUnavailableError`.
  */
 export async function heldStore(
   store: EventStore,
@@ -70,14 +73,14 @@ async function refuseNoted(store: EventStore, { path, keys, log }: Noted): Promi
   log.info({ stream, revision, position }, 'the store again holds the event that it had lost: the ledger goes on')
 }
 
-/** What the note says: an event, that it is damaged or of other keys, or nothing where there is none. */
+/** Content of the note: the missing event, or `unreadable` if it is damaged or sealed with other keys; undefined if there is no note. */
 export function notedLoss(settings: Settings, keys: KeySource): KnownEvent | 'unreadable' | undefined {
   const path = lossPath(settings)
   if (path === undefined || !existsSync(path)) return undefined
   return readNote(path, keys) ?? 'unreadable'
 }
 
-/** The same for a process that only reads: what the store still lacks of it. */
+/** For a process that only reads: losses from the note that the store has not recovered. */
 export async function lossesNoted(
   store: Pick<StoreReader, 'recordAt'>,
   noted: KnownEvent | 'unreadable' | undefined,
@@ -104,12 +107,12 @@ function keep(path: string, missing: KnownEvent, keys: KeySource): void {
   replaceFile(path, `${JSON.stringify({ v: 1, missing, seal }, null, 2)}\n`)
 }
 
-/** With a first line of its own: what one file is sealed with says nothing in another. */
+/** The first line separates the purposes: a seal of one kind of file is not valid in another. */
 function sealedText({ stream, revision, position, id }: KnownEvent): string {
   return `store-loss\n${JSON.stringify([stream, revision, position, id])}`
 }
 
-/** Whether an event was sealed with the ledger's keys, by itself. */
+/** Checks that an event on its own was sealed with the ledger's keys. */
 function sealedBy(keys: KeySource): (record: ReadRecord) => boolean {
   let { ring } = keys.current()
   let runKeys = createRunKeys(ring)

@@ -1,4 +1,4 @@
-/** @module Entry of a thread that looks at the rows of a store for a verification: a connection of its own to the file, read-only. */
+/** @module Entry point of a thread that checks the rows of a store during verification: it has a read-only connection to the file. */
 import { createRunKeys } from '../signing/key-ring.ts'
 import { openRowScan } from '../store/sqlite/row-scan.ts'
 import { SoundChecks } from '../verify/sound-checks.ts'
@@ -19,7 +19,7 @@ function begin({ path, ring, depth }: VerifyWorkerData): Served<LookerCalls> {
   }
 }
 
-/** Handed over without a copy. */
+/** Transfers the buffers without copying them. */
 function inColumns(rows: LookedRows | undefined): Transfer<LookedRows> | undefined {
   return rows && new Transfer(rows, [rows.places.buffer, rows.digests.buffer, rows.ids.buffer])
 }

@@ -1,4 +1,4 @@
-/** @module The webhook of the settings: where it is, what it may dial, its secrets; checked before anything is opened. */
+/** @module The webhook settings (target, allowed addresses, secrets), checked before anything is opened. */
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { realEffects } from '../ledger/effects.ts'
@@ -20,11 +20,11 @@ import type { OpenLedger } from './compose.ts'
 const SECRETS_MAX_BYTES = 4_096
 
 export interface Webhook extends Disposable {
-  /** Delivers until it is disposed, which goes before the ledger does. */
+  /** Delivers until disposed, which must happen before the ledger is disposed. */
   readonly deliver: (opened: Pick<OpenLedger, 'ledger'>) => WebhookDeliveries
 }
 
-/** Undefined where none is set. Throws `SettingsError` for what cannot be used. */
+/** Undefined if no webhook is configured. Throws `SettingsError` for unusable settings. */
 export function openWebhook(settings: Settings, log: Log, version: string): Webhook | undefined {
   const { webhook, data, store } = settings
   if (webhook === undefined) return undefined
@@ -77,7 +77,7 @@ function watchSecrets({ secrets: path }: WebhookSettings, log: Log): WatchedFile
   })
 }
 
-/** Throws `SettingsError`, which holds no secret. */
+/** Throws `SettingsError`, whose message contains no secret. */
 function readSecrets(path: string): readonly Uint8Array[] {
   const fault = (what: string) => new SettingsError(`${variableOf('webhook-secrets')}: ${path} ${what}`)
   let file: number

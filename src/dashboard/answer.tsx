@@ -1,4 +1,4 @@
-/** @module A page as a response: the shell around it, the headers that every page carries. */
+/** @module A page as a response: with the shell around it and the headers that every page has. */
 import { getCookie } from 'hono/cookie'
 import type { DashboardContext, DashboardDeps } from './deps.ts'
 import { PAGE_HEADERS } from './headers.ts'
@@ -38,7 +38,7 @@ export function themeOf(c: DashboardContext): Theme {
   return chosen === 'light' || chosen === 'dark' ? chosen : 'auto'
 }
 
-/** See Other: what was posted is done, and a reload asks for the page, not for the deed. */
+/** 303 See Other: the form was processed, and a reload requests the page without submitting the form again. */
 export function seeOther(c: DashboardContext, path: string): Response {
   return c.body(null, 303, { ...PAGE_HEADERS, location: path })
 }

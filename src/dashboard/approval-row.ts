@@ -1,4 +1,4 @@
-/** @module An approval, read out of the ledger's answers with the types that pages need. */
+/** @module An approval, parsed from the ledger's answers into the types that pages need. */
 import { z } from 'zod'
 import { ApprovalNeed } from '../../schemas/approval.ts'
 import type { JsonObject } from '../../schemas/json.ts'

@@ -1,4 +1,4 @@
-/** @module The dashboard's own scripts, styles and icon: read once, served by name, to anybody. */
+/** @module The dashboard's own scripts, styles and icon: read once, and served by name without a session. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { DashboardContext } from './deps.ts'
@@ -16,7 +16,7 @@ interface Asset {
   readonly tag: string
 }
 
-/** Answers by name out of a list that is closed at the start: a name is never part of a path. */
+/** Looks names up in a list that is fixed at the start: a name is never part of a file path. */
 export function assetHandler(): (c: DashboardContext) => Response {
   const assets = loadAssets(new URL('./assets/', import.meta.url))
   return (c) => {

@@ -1,4 +1,4 @@
-/** @module The dashboard's cookies: for its own pages, its own site, and no script. */
+/** @module The dashboard's cookies, which are limited to its own pages and site and not readable by scripts. */
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import type { CookieOptions } from 'hono/utils/cookie'
 import type { DashboardContext } from './deps.ts'
@@ -6,7 +6,7 @@ import { ROOT } from './paths.ts'
 
 export const SESSION_COOKIE = 'countersign_session'
 
-/** `Secure` wherever the browser came by TLS; behind a proxy that ends TLS, the proxy says so. */
+/** `Secure` if the browser used TLS; behind a proxy that terminates TLS, the proxy's header says so. */
 function attributes(c: DashboardContext): CookieOptions {
   const secure = new URL(c.req.url).protocol === 'https:' || c.req.header('x-forwarded-proto') === 'https'
   return { httpOnly: true, sameSite: 'Strict', path: ROOT, secure }
@@ -16,7 +16,7 @@ export function cookieOf(c: DashboardContext, name: string): string | undefined 
   return getCookie(c, name)
 }
 
-/** Without an age: gone with the browser. */
+/** Without a maximum age, the cookie lasts until the browser is closed. */
 export function giveCookie(c: DashboardContext, name: string, value: string, maxAgeSeconds?: number): void {
   setCookie(c, name, value, {
     ...attributes(c),

@@ -1,8 +1,8 @@
-/** @module Whether a form was sent from a page of ours. The secret in it decides; the browser's Fetch Metadata is checked as well. */
+/** @module Checks that a form was sent from one of the dashboard's pages. The secret in the form decides; the browser's Fetch Metadata is checked as well. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { DashboardContext } from './deps.ts'
 
-/** Fetch Metadata: browsers that send it tell where the request came from. */
+/** Checks Fetch Metadata: browsers that send it state where the request came from. */
 export function isOwnSite(c: DashboardContext): boolean {
   const site = c.req.header('sec-fetch-site')
   return site === undefined || site === 'same-origin' || site === 'none'
@@ -14,7 +14,7 @@ export function sameSecret(value: string | undefined, expected: string): boolean
   return a !== undefined && b !== undefined && timingSafeEqual(a, b)
 }
 
-/** Before there is a session: the field that belongs to a cookie, which nobody makes without the process's secret. */
+/** The form secret before there is a session: derived from a cookie, which cannot be forged without the process's secret. */
 export function fieldOf(cookie: string, secret: Uint8Array): string {
   return createHmac('sha256', secret).update(cookie).digest('base64url')
 }

@@ -1,4 +1,4 @@
-/** @module The dashboard: every page behind one guard, the sign-in before it, and its own assets. */
+/** @module The dashboard: all pages behind one guard, the sign-in, and its own assets. */
 import { randomBytes } from 'node:crypto'
 import { Hono } from 'hono'
 import { seeOther } from './answer.tsx'

@@ -1,4 +1,4 @@
-/** @module What the dashboard is handed by the HTTP edge, and what its pages are handed in turn. */
+/** @module Dependencies that the HTTP edge passes to the dashboard, and that the dashboard passes to its pages. */
 import type { Context } from 'hono'
 import type { Rates } from '../access/rates.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -13,21 +13,21 @@ export type DashboardContext = Context<DashboardEnv>
 export interface Explained {
   readonly status: number
   readonly title: string
-  /** What to do. */
+  /** Instruction for the reader. */
   readonly remedy: string
 }
 
 export interface PageReader {
   readonly caller: Principal
-  /** The session's. */
+  /** Token of the session. */
   readonly token: string
-  /** Of the session: signing out ends what it reads. */
+  /** Signal of the session: signing out aborts its reads. */
   readonly over: AbortSignal
 }
 
 export interface LiveFrames extends PageReader {
   readonly headers: Readonly<Record<string, string>>
-  /** Frames as texts; the signal aborts when they are no longer wanted. */
+  /** Frames as text; the signal is aborted when they are no longer wanted. */
   readonly frames: (signal: AbortSignal) => AsyncIterable<string>
 }
 
@@ -38,22 +38,22 @@ export interface DashboardDeps {
   /** Milliseconds since 1970. */
   readonly now: () => number
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
-  /** Who is at the other end, as far as a socket can tell. */
+  /** Address of the peer, as far as the socket shows it. */
   readonly remoteAddress: (c: DashboardContext) => string
-  /** To be called where a session was good: its connection is no stranger's. */
+  /** To be called for a valid session: its connection then counts as authenticated. */
   readonly authenticated: (c: DashboardContext, caller: Principal) => void
-  /** Shared with the API: a page counts as a request, a refused sign-in as a refused token. */
+  /** Shared with the API: a page counts as a request, and a refused sign-in as a refused token. */
   readonly rates: Rates
-  /** A slot for a long read of the tenant, to be called when it ends; else the code of the problem why there is none. */
+  /** Reserves a slot for a long read of the tenant, and returns its release function; otherwise the code of the problem. */
   readonly acquireStream: (tenant: string, kind: 'replay' | 'page') => (() => void) | 'too-many-streams' | 'overloaded'
   readonly memory: MemoryBudget
-  /** A read of bodies is on record before it is answered, whichever scope it is read by. */
+  /** Whether reads of bodies are recorded before they are answered, under whatever scope. */
   readonly strictAccess: boolean
-  /** Begins what a page reads: its pace, which throws `ReaderLeftError` when the reader left or the session or its token is over; then call `end`. */
+  /** Begins the reads of a page. The pace throws `ReaderLeftError` when the reader has left, or the session or its token has ended; call `end` afterwards. */
   readonly beginReading: (c: DashboardContext, reader: PageReader) => { readonly pace: Pace; readonly end: () => void }
-  /** A stream of server-sent events, which ends with its reader, its token, its session or the server; else the code of the problem why not. */
+  /** A stream of server-sent events, which ends with its reader, its token, its session or the server; otherwise the code of the problem. */
   readonly openLive: (c: DashboardContext, live: LiveFrames) => Response | 'too-many-streams' | 'overloaded'
-  /** The API's own answer to a GET under a token: every check of the API holds. */
+  /** The API's own answer to a GET with a token: all checks of the API apply. */
   readonly api: (c: DashboardContext, path: string, token: string) => Response | Promise<Response>
   readonly explain: (code: string) => Explained
 }

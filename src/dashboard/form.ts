@@ -1,10 +1,10 @@
-/** @module Form bodies: counted while they are read, each member once. */
+/** @module Form bodies: limited in size while they are read; each member may occur once. */
 import type { DashboardContext } from './deps.ts'
 
-/** A token of 8 KiB and the other members of its form. */
+/** Room for a token of 8 KiB and the other members of its form. */
 const FORM_MAX_BYTES = 32 * 1024
 
-/** Undefined for a body that is too large, cut off, or no form. */
+/** Undefined for a body that is too large, truncated, or not a form. */
 export async function readForm(c: DashboardContext): Promise<ReadonlyMap<string, string> | undefined> {
   const type = c.req.header('content-type') ?? ''
   if (!/^application\/x-www-form-urlencoded(;|$)/i.test(type)) return undefined

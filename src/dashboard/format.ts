@@ -1,4 +1,4 @@
-/** @module Numbers, times and money as pages show them. One locale and UTC for all, so that two readers see the same. */
+/** @module Numbers, durations and money as shown on pages. One locale for all, so that all readers see the same. */
 
 const WHOLE = new Intl.NumberFormat('en-US')
 
@@ -24,7 +24,7 @@ export function lasted(ms: number): string {
   return `${Math.round(seconds / 86_400)} days`
 }
 
-/** An exact decimal string, with thousands marked before the point. */
+/** An exact decimal string with thousands separators. */
 export function money(amount: string, currency: string | undefined): string {
   const [whole = '0', fraction] = amount.split('.')
   const marked = whole.replace(/\B(?=(\d{3})+$)/g, ',')

@@ -1,4 +1,4 @@
-/** @module The way of every page: session, form secret, scope, bonds, rate, query, page; and no exception gets out. */
+/** @module The steps before every page: session, form secret, scope, token bounds, rate limit, query; errors become pages. */
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
@@ -29,7 +29,7 @@ export interface Guard {
   readonly sessions: Sessions
 }
 
-/** The handler of a page. It never throws. */
+/** The guarded handler of a page. It never throws. */
 export function guarded(route: PageRoute, { deps, sessions }: Guard): (c: DashboardContext) => Promise<Response> {
   return async (c) => {
     try {
@@ -47,7 +47,7 @@ export interface Known {
   readonly caller: Principal
 }
 
-/** The token is judged on every request: a session ends with it, and with the key that signed it. */
+/** The token is verified on every request: a session ends with its token, or when the token's key is no longer valid. */
 export async function signedIn(
   c: DashboardContext,
   deps: DashboardDeps,
@@ -65,7 +65,7 @@ export async function signedIn(
   return undefined
 }
 
-/** At an address that no page has: who is signed in keeps the navigation. It never throws. */
+/** The page for an unknown address; a reader who is signed in keeps the navigation. It never throws. */
 export function noSuchPage({ deps, sessions }: Guard): (c: DashboardContext) => Promise<Response> {
   return async (c) => {
     try {
@@ -85,7 +85,7 @@ const NO_PAGE: ProblemProps = {
   detail: 'There is no page at this address, or not for this kind of request.',
 }
 
-/** A link in a mail comes without the cookie, which is for this site alone: one step on a page of ours brings it along. */
+/** A link from another site comes without the `SameSite` cookie: a page that navigates from this site brings the cookie along. */
 function askToSignIn(c: DashboardContext, deps: DashboardDeps): Promise<Response> | Response {
   const here = hereOf(c)
   if (c.req.method === 'POST') return seeOther(c, SIGN_IN)
@@ -124,10 +124,10 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
   const query = parsedQuery(route.query, new URL(c.req.url).searchParams)
   if (!query.ok) return problemPage(frame, query.fault)
 
-  // Nothing would ever read it, so nothing must be held for it.
+  // A HEAD response has no body that would be read, so no stream is opened for it.
   if (c.req.method === 'HEAD' && route.streams === true) return new Response(null, { headers: PAGE_HEADERS })
 
-  // A stream takes a slot of its own, for as long as it is open.
+  // A stream reserves its own slot for as long as it is open.
   const release = route.streams === true ? () => undefined : deps.acquireStream(caller.tenant, route.reads ?? 'page')
   if (typeof release === 'string') return problemPage(frame, { ...deps.explain(release), detail: BUSY })
   const { token, over } = session
@@ -145,7 +145,7 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
     }
     const answer = await route.handle(view)
     await recordReading(route, view).catch(async (error: unknown) => {
-      // A stream that was opened and is not sent must not stay open.
+      // A stream that was opened but will not be sent must be closed.
       if (answer instanceof Response) await answer.body?.cancel()
       throw error
     })
@@ -196,7 +196,7 @@ function forbidden({ code, detail }: Refusal, { scopes }: TokenAccess, caller: P
 
 type ParsedQuery = { readonly ok: true; readonly value: object } | { readonly ok: false; readonly fault: ProblemProps }
 
-/** A form sends the fields that were left empty, too: they count as absent. */
+/** A form also sends fields that were left empty: they count as absent. */
 function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery {
   const params: Record<string, string> = Object.create(null)
   for (const [name, value] of search) if (value !== '') params[name] = value
@@ -208,7 +208,7 @@ function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery 
   return { ok: false, fault: { status: 400, title: 'The address cannot be read', detail } }
 }
 
-/** Readings that only an audit scope allows are on record before they are answered, as those of the API are (LOG-20). */
+/** Records reads that only an audit scope permits before they are answered, as the API does (LOG-20). */
 async function recordReading(route: PageRoute, { c, deps, caller, run, noted }: View): Promise<void> {
   const { audit } = deps.ledger
   if (audit === undefined) return
@@ -226,7 +226,7 @@ function failed(frame: Frame, error: unknown): Promise<Response> {
   if (error instanceof Refused) {
     return problemPage(frame, { ...deps.explain(error.code), detail: error.message })
   }
-  // Nobody is there to read it, or whoever is has to sign in again.
+  // The reader has disconnected, or has to sign in again.
   if (error instanceof ReaderLeftError) return Promise.resolve(seeOther(frame.c, SIGN_IN))
   if (error instanceof OverloadedError) {
     return problemPage(frame, { ...deps.explain('overloaded'), detail: error.message })

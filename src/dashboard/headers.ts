@@ -1,4 +1,4 @@
-/** @module The headers of every page: nothing inline, nothing from elsewhere, nothing kept, nothing framed. */
+/** @module The headers of every page: no inline content, no external resources, no caching, no framing. */
 
 const POLICY = [
   "default-src 'none'",
@@ -11,7 +11,7 @@ const POLICY = [
   "base-uri 'none'",
 ].join('; ')
 
-/** `same-origin`, since browsers send `Origin: null` with forms of a page that sends no referrer at all. */
+/** `same-origin`, because browsers send `Origin: null` with the forms of a page whose policy sends no referrer at all. */
 export const PAGE_HEADERS = {
   'content-security-policy': POLICY,
   'cache-control': 'no-store',

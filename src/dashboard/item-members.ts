@@ -1,4 +1,4 @@
-/** @module Members of an answer's row, where they are of the type that a page needs. */
+/** @module Typed access to the members of an answer's row. */
 import type { JsonObject } from '../../schemas/json.ts'
 
 export function textIn(item: JsonObject, name: string): string | undefined {

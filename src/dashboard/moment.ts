@@ -1,4 +1,4 @@
-/** @module The moment that a run's pages are shown at: a size of the tenant's log, a time, or an event of the run. */
+/** @module The moment at which a run's pages are shown: a size of the tenant's log, a time, or an event of the run. */
 import { z } from 'zod'
 import type { RunAt } from '../ledger/run-at.ts'
 import { orRefused, Refused, type View } from './page.ts'
@@ -11,7 +11,7 @@ const SIZE = /^[1-9]\d{0,14}$/
 const MOMENTS_TAKEN =
   'give a number of events of the log, a time such as 2026-01-31 12:00, or an event of the run such as event-12'
 
-/** What every page of a run takes. */
+/** Query parameters of every page of a run. */
 export const MomentQuery = z.object({
   asOf: z.string().max(64).refine(isMoment, MOMENTS_TAKEN).optional(),
   zone: z.string().max(64).refine(isZone, 'give a zone such as UTC, Europe/Berlin or +02:00').optional(),
@@ -20,10 +20,10 @@ export const MomentQuery = z.object({
 export type MomentQuery = z.output<typeof MomentQuery>
 
 export interface Moment extends RunAt {
-  /** As addresses have it from now on: the same for ever. */
+  /** The moment as written in addresses: it always denotes the same moment. */
   readonly asOf: string
   readonly treeSize?: number
-  /** Of the last event of the log then. */
+  /** Time of the last event of the log at that moment. */
   readonly time?: string
 }
 
@@ -31,7 +31,7 @@ function isMoment(text: string): boolean {
   return EVENT.test(text) || SIZE.test(text) || instantOf(text, { nowMs: 0, zone: 'UTC' }) !== undefined
 }
 
-/** Undefined where the page is about now. Throws `Refused` for a moment that this run, or this log, does not have. */
+/** Undefined if the page shows the present. Throws `Refused` for a moment that this run or this log does not have. */
 export async function momentOf(view: View<MomentQuery>): Promise<Moment | undefined> {
   const { caller, deps, query, run } = view
   const { asOf, zone = 'UTC' } = query
@@ -61,11 +61,11 @@ async function ofEvent({ caller, deps, run }: View, asOf: string, revision: numb
 export interface RunThen {
   readonly run: Run
   readonly moment: Moment | undefined
-  /** Its last event now. */
+  /** Revision of its last event now. */
   readonly last: number
 }
 
-/** The run at the moment of its page. */
+/** The run at the moment of the page. */
 export async function runThen(view: View<MomentQuery>): Promise<RunThen> {
   const { caller, deps } = view
   const now = await deps.ledger.run(caller, view.run)
@@ -76,7 +76,7 @@ export async function runThen(view: View<MomentQuery>): Promise<RunThen> {
   return { run: runOf(then, moment.asOf), moment, last: state.revision }
 }
 
-/** Throws `Refused` for what came after the moment. */
+/** Throws `Refused` for an event after the moment. */
 export function within(moment: Moment | undefined, revision: number): void {
   if (moment === undefined || revision <= moment.revision) return
   const detail = `Event ${revision} came later than the moment that you look at: its last event is ${moment.revision}. Look at the run as it is now.`

@@ -1,4 +1,4 @@
-/** @module What the overview is made of: each part is queried by itself and in few rows, so that one that fails leaves the others. */
+/** @module The data of the overview: each part is queried separately and with few rows, so that a failing part does not affect the others. */
 import type { JsonObject } from '../../schemas/json.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
@@ -8,32 +8,32 @@ import { Refused, type View } from './page.ts'
 import { queryAudit } from './pages/audit-query.ts'
 import { type Row, rowOf } from './run-row.ts'
 
-/** Rows of a part. */
+/** Rows per part. */
 const ROWS = 5
-/** Entries of the record of reads that are counted, the newest: of a longer record the card says that it is these. */
+/** Number of newest entries of the access record that are counted; if there are more, the card says so. */
 const READS = 2_000
 
-/** `why`: what to say instead of an answer that would lack something. */
+/** `why`: the text to show instead of an incomplete answer. */
 export type Part<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
 
 export interface Reader {
   readonly actor: string
   readonly entries: number
   readonly lastAt: string
-  /** Runs that were read, newest first. */
+  /** Runs that this reader read, newest first. */
   readonly runs: readonly string[]
 }
 
 export interface Readers {
   readonly items: readonly Reader[]
-  /** So many entries were counted, the newest; absent where that is all of them. */
+  /** Number of newest entries that were counted; absent if these are all. */
   readonly ofNewest?: number
 }
 
 export interface Spending {
-  /** By agent, the largest first of each currency. */
+  /** By agent, the largest first per currency. */
   readonly items: readonly JsonObject[]
-  /** What the other agents come to, by currency. */
+  /** Totals of the other agents, by currency. */
   readonly rest: readonly JsonObject[]
 }
 
@@ -45,7 +45,7 @@ export interface Overview {
   readonly overdue: Part<readonly Row[]>
   /** Open runs that wait for a decision, a signal or a time. */
   readonly waiting: Part<readonly Row[]>
-  /** Whether the tenant has a run at all. */
+  /** Whether the tenant has any run. */
   readonly hasRuns: Part<boolean>
   readonly spend: Part<Spending>
   readonly readers: Part<Readers>

@@ -1,4 +1,4 @@
-/** @module What a page is: one declaration that the guard, the shell and the tests of roles all read. */
+/** @module The declaration of a page, which the guard, the shell and the tests of roles all use. */
 import type { Child } from 'hono/jsx'
 import type { z } from 'zod'
 import type { TokenAccess } from '../access/access.ts'
@@ -10,18 +10,18 @@ import type { Session } from './sessions.ts'
 export type Theme = 'auto' | 'light' | 'dark'
 export type NavItem = 'overview' | 'runs' | 'approvals' | 'suspects' | 'doubts' | 'refused' | 'spend' | 'log' | 'audit'
 
-/** A request that has passed session, scope, bonds, rate and query. */
+/** A request that has passed session, scope, token bounds, rate limit and query. */
 export interface View<Query = unknown> {
   readonly c: DashboardContext
   readonly deps: DashboardDeps
   readonly session: Session
   readonly caller: Principal & Pick<Caller, 'pace'>
-  /** The run in the path; empty on pages without one. */
+  /** The run in the path; empty on pages without a run. */
   readonly run: string
   readonly query: Query
-  /** Members of the form that was posted; empty for a GET. */
+  /** Members of the submitted form; empty for a GET. */
   readonly form: ReadonlyMap<string, string>
-  /** What the access record says beside who requested what. */
+  /** Members of the access record in addition to the reader and the request. */
   readonly noted: { verdict?: 'VERIFIED' | 'TAMPERED' | 'INCOMPLETE'; count?: number }
 }
 
@@ -30,7 +30,7 @@ export interface Page {
   readonly body: Child
   readonly status?: number
   readonly nav?: NavItem
-  /** Names of scripts among the assets. */
+  /** File names of scripts among the assets. */
   readonly scripts?: readonly string[]
 }
 
@@ -38,19 +38,19 @@ export type Answer = Page | Response | Promise<Page | Response>
 
 export interface PageRoute {
   readonly method: 'get' | 'post'
-  /** Below `/ui`, in Hono's form. */
+  /** Path below `/ui`, in Hono's syntax. */
   readonly path: string
-  /** What it demands of its reader. */
+  /** Access that the reader's token must have. */
   readonly access: TokenAccess
   readonly query: z.ZodObject
-  /** Its answers are streams, which a HEAD must not open. */
+  /** Whether its answers are streams, which a HEAD must not open. */
   readonly streams?: boolean
-  /** What it reads at most, for the slot that it takes; a page of some rows unless it says otherwise. */
+  /** Kind of read, for the slot that it reserves; by default, a page of some rows. */
   readonly reads?: 'replay'
   readonly handle: (view: View) => Answer
 }
 
-/** Shown without a session: what leads to one, and what every page needs. */
+/** A page without a session: the sign-in, and resources that every page needs. */
 export interface OpenPage {
   readonly method: 'get' | 'post'
   readonly path: string
@@ -58,7 +58,7 @@ export interface OpenPage {
   readonly handle: (c: DashboardContext) => Response | Promise<Response>
 }
 
-/** A page whose handler sees the query as its schema types it. */
+/** Declares a page whose handler gets the query with the type of its schema. */
 export function pageRoute<Q extends z.ZodObject>(
   route: Omit<PageRoute, 'query' | 'handle' | 'method'> & {
     readonly method?: 'post'
@@ -66,11 +66,11 @@ export function pageRoute<Q extends z.ZodObject>(
     readonly handle: (view: View<z.output<Q>>) => Answer
   },
 ): PageRoute {
-  // The guard hands over what `query` has parsed, and nothing else.
+  // The guard passes exactly the value that `query` has parsed.
   return { method: 'get', ...route } as unknown as PageRoute
 }
 
-/** A reading that was refused: caught by the guard and shown with what to do. `code` is one of the API's problems. */
+/** A refused read: the guard catches it and shows it with a remedy. `code` is one of the API's problem codes. */
 export class Refused extends Error {
   readonly code: string
 
@@ -81,7 +81,7 @@ export class Refused extends Error {
   }
 }
 
-/** The value, or the page of its refusal. */
+/** Returns the value, or throws `Refused`. */
 export function orRefused<T>(found: Found<T>): T {
   if (!found.ok) throw new Refused(found.refusal)
   return found.value

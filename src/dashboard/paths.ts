@@ -1,4 +1,4 @@
-/** @module Where each page is. What comes from a record or a caller is encoded here and nowhere else. */
+/** @module Paths of all pages. Text from records and callers is encoded only here. */
 
 export const ROOT = '/ui'
 export const OVERVIEW = `${ROOT}/overview`
@@ -24,7 +24,7 @@ export function withQuery(path: string, query: Query): string {
   return `${path}?${new URLSearchParams(inputs.map(([name, value]) => [name, String(value)]))}`
 }
 
-/** A run, or one as it was at a moment: every link from there goes to that moment. */
+/** A run, now or at a moment: links from its pages keep that moment. */
 export type RunPlace = string | { readonly runId: string; readonly asOf?: string | undefined }
 
 function ofRun(run: RunPlace, rest: string, query: Query = {}): string {
@@ -33,7 +33,7 @@ function ofRun(run: RunPlace, rest: string, query: Query = {}): string {
 }
 
 export const runPath = (run: RunPlace, query: Query = {}): string => ofRun(run, '', query)
-/** The same moment of another run, and of the list of them: one that is named by an event of this run is no moment there. */
+/** The moment as it applies to other runs and to the list: only a size of the log does; an event of this run is no moment there. */
 export const ofLog = (asOf: string | undefined): string | undefined => (/^\d+$/.test(asOf ?? '') ? asOf : undefined)
 export const runsPath = (run: RunPlace): string =>
   withQuery(RUNS, { asOf: typeof run === 'string' ? undefined : ofLog(run.asOf) })
@@ -48,22 +48,22 @@ export const approvalPath = (run: RunPlace, approval: string): string =>
 export const suspectsPath = (run: RunPlace): string => ofRun(run, '/suspects')
 export const declaredPath = (run: RunPlace): string => ofRun(run, '/declared')
 export const declaredPolicyPath = (run: RunPlace): string => ofRun(run, '/declared/policy.json')
-/** What waits, or waited with so many events in the log; `place` is where a page of the past goes on. */
+/** Pending approvals, now or at a size of the log; `place` is the cursor of a page of the past. */
 export const approvalsPath = (asOf?: number, place?: string): string => withQuery(APPROVALS, { asOf, place })
 export const verifyPath = (run: string): string => `${runPath(run)}/verify`
 export const downloadPath = (apiPath: string): string => `${ROOT}/download/${apiPath}`
 export const asset = (name: string): string => `${ROOT}/assets/${name}`
 
-/** Where to go after signing in: a page of ours, and never anywhere else. */
+/** The page to open after signing in: always one of the dashboard's own pages. */
 export function safeNext(next: string | undefined): string {
   if (next === undefined || next.length > 2_048 || !/^\/ui(?:\/[\x21-\x5b\x5d-\x7e]*)?$/.test(next)) return OVERVIEW
-  // `//host` and dot segments would leave the place that the text seems to name.
+  // `//host` and dot segments would lead to a different place than the text suggests.
   const { pathname, search, host } = new URL(next, 'http://ui.invalid')
   if (host !== 'ui.invalid' || !pathname.startsWith(ROOT) || pathname.startsWith(SIGN_IN)) return OVERVIEW
   return pathname + search
 }
 
-/** What a browser needs to check an event by itself. */
+/** The data with which a browser checks an event on its own. */
 export const evidencePath = (run: string, revision: number): string => `${eventPath(run, revision)}/evidence`
 
 export const livePath = (run: string): string => `${runPath(run)}/live`

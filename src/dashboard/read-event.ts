@@ -1,11 +1,11 @@
-/** @module One event of a run, with its neighbours where they are requested. */
+/** @module Reads events of a run, also of a damaged one. */
 import type { Caller, Ledger } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { orRefused, Refused } from './page.ts'
 
 type Reading = Pick<Ledger, 'runEvents' | 'integrity'>
 
-/** The ledger makes nothing of a run that does not verify; its events can be looked at one by one, each with its seal. */
+/** The ledger builds no state for a run that does not verify; its events can be read one by one, each with the result of its seal check. */
 export const isDamaged = ({ code }: { readonly code: string }): boolean => code === 'stream-damaged'
 
 export async function readEvents(
@@ -21,7 +21,7 @@ export async function readEvents(
   return events
 }
 
-/** The event, and the one before it. Throws `Refused` where the run has none there. */
+/** The event and the previous one. Throws `Refused` if the run has no such event. */
 export async function readEvent(
   ledger: Reading,
   caller: Caller,

@@ -1,4 +1,4 @@
-/** @module All that there is about a refused handoff, read together. */
+/** @module All data about a refused handoff, read together. */
 import type { ExtendPolicy } from '../../projections/extend.ts'
 import { applyMode } from '../../projections/merge.ts'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
@@ -16,14 +16,14 @@ import type { RunStory } from './story/story-parts.ts'
 export interface RefusedHandoff {
   readonly run: Run
   readonly moment: Moment | undefined
-  /** Last event of the run now. */
+  /** Revision of the last event of the run now. */
   readonly last: number
   readonly event: LedgerEvent
   readonly envelope: EventBody<'EnvelopeRejected'>
   readonly rewind: { readonly revision: number; readonly body: EventBody<'RunRewound'> } | undefined
   readonly diff: ContextDiff
   readonly before: JsonObject
-  /** Step whose context was established before. */
+  /** The step whose context was established before. */
   readonly standing: { readonly step: number; readonly agent: string }
   readonly provenance: ProvenanceSearch | undefined
   readonly story: RunStory
@@ -66,7 +66,7 @@ export async function readRefusal(view: View<MomentQuery>, revision: number): Pr
   }
 }
 
-/** The context that the handoff requested. */
+/** The context that the handoff would have established. */
 function proposed(
   context: JsonObject,
   { payload, mode, add }: EventBody<'EnvelopeRejected'>,

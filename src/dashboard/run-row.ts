@@ -1,4 +1,4 @@
-/** @module A row of the run list and the state of a run, read out of the ledger's answers with the types that pages need. */
+/** @module A row of the run list and the state of a run, parsed from the ledger's answers into the types that pages need. */
 import { z } from 'zod'
 import type { RunAnswer } from '../../schemas/answers/runs.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -28,7 +28,7 @@ const RowSchema = z.object({
   tokens: Whole.default(0),
   cost: Text.optional(),
   currency: Text.optional(),
-  /** A run of the past that is too long to be folded for a list: its numbers are not known. */
+  /** At a past moment, a run that is too long to be folded for a list: its numbers are unknown. */
   notCounted: z.literal(true).optional(),
 })
 
@@ -38,11 +38,11 @@ export function rowOf(item: JsonObject): Row {
   return RowSchema.parse(item)
 }
 
-/** The state of a run as pages have it. */
+/** The state of a run, as used by pages. */
 export interface Run extends Omit<RunAnswer, 'asOf'> {
   readonly waiting: NonNullable<RunAnswer['waiting']>
   readonly heldSignals: NonNullable<RunAnswer['heldSignals']>
-  /** The moment that it is shown at, as addresses have it; undefined: now. */
+  /** The shown moment as in addresses; undefined for the present. */
   readonly asOf: string | undefined
 }
 

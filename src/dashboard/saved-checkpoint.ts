@@ -1,4 +1,4 @@
-/** @module A checkpoint that a reader saved, compared with the log as it is now. */
+/** @module Comparison of a checkpoint that a reader saved with the current log. */
 
 import { z } from 'zod'
 import { parseJson } from '../../schemas/json.ts'
@@ -13,14 +13,14 @@ import { plural } from './format.ts'
 const AUTHORITY_MAX_CHARS = 256
 
 export interface CheckpointVerdict {
-  /** `unknown`: it says nothing about this log. */
+  /** `unknown`: the checkpoint makes no statement about this log. */
   readonly verdict: 'same' | 'altered' | 'unknown'
   readonly text: string
 }
 
 type Logs = Pick<TenantLogs, 'verifierKey' | 'successions' | 'consistency' | 'checkpoint'>
 
-/** A checkpoint, or one with its time-stamp as `GET /v1/log/timestamp` gives it. Never throws for what was pasted. */
+/** Accepts a checkpoint, or one with its time-stamp as returned by `GET /v1/log/timestamp`. Never throws, whatever was pasted. */
 export async function holdPastedAgainst(logs: Logs, tenant: string, pasted: string): Promise<CheckpointVerdict> {
   return pasted.trimStart().startsWith('{')
     ? holdStampedAgainst(logs, tenant, pasted)
@@ -36,7 +36,7 @@ async function holdStampedAgainst(logs: Logs, tenant: string, pasted: string): P
   const checkpoint = parseCheckpoint(text)
   if (checkpoint === undefined || checkpoint.origin !== keysOf(logs, tenant)[0]?.name)
     return unknown('What was time-stamped is no checkpoint of this log.')
-  // The library for tokens is loaded by whoever needs it.
+  // The library for tokens is loaded only when it is needed.
   const { readTimestampReply } = await import('../timestamps/timestamp-reply.ts')
   const read = readTimestampReply(Buffer.from(reply, 'base64'), { digest: sha256(Buffer.from(text)) })
   if (!read.ok) return unknown(`The time-stamp does not fit the checkpoint (${read.code}): ${read.message}.`)
@@ -54,9 +54,9 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Never throws for what was pasted. */
+/** Never throws, whatever was pasted. */
 export function holdAgainst(logs: Logs, tenant: string, pasted: string): CheckpointVerdict {
-  // A form sends lines with CRLF, and a copy may lack the last line's end.
+  // A form sends lines with CRLF, and a copied text may lack the last line feed.
   const note = `${pasted.replaceAll('\r\n', '\n').trim()}\n`
   const known = keysOf(logs, tenant)
   const opened = openNote(note, known)
@@ -92,7 +92,7 @@ function heldAgainst(logs: Logs, tenant: string, checkpoint: Checkpoint): Checkp
   }
 }
 
-/** Whether the log has another checkpoint of that size: only its last one is at hand. */
+/** Whether the log has a different checkpoint of that size; only its last one is available for the comparison. */
 function isFork(logs: Logs, tenant: string, checkpoint: Checkpoint): boolean {
   const last = logs.checkpoint(tenant)
   const text = last.ok ? parseNote(last.value)?.text : undefined
@@ -108,7 +108,7 @@ const MESSAGES = {
 const unknown = (text: string): CheckpointVerdict => ({ verdict: 'unknown', text })
 const altered = (text: string): CheckpointVerdict => ({ verdict: 'altered', text })
 
-/** The key in use now, and those before it. */
+/** The current key and the earlier ones. */
 function keysOf(logs: Logs, tenant: string): readonly NoteVerifier[] {
   const current = parseVerifierKey(logs.verifierKey(tenant))
   if (current === undefined) return []

@@ -1,6 +1,6 @@
 /**
- * @module Sessions live on the server: the cookie is a random id, never the token, so that signing out ends a session for good, the
- * token stands in no cookie jar, and a cookie stays small. A restart or another process asks to sign in again.
+ * @module Sessions on the server: the cookie is a random id and never the token, so that signing out ends a session for good, the browser stores no token, and
+ * the cookie is small. After a restart, or in another process, a new sign-in is needed.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -9,25 +9,25 @@ import type { MemoryBudget } from '../resources/memory-budget.ts'
 import type { Principal } from '../signing/tokens.ts'
 
 export interface Session {
-  /** Its key in the table: a hash of the cookie. */
+  /** Key in the session table: a hash of the cookie. */
   readonly name: string
-  /** What every form of the session must carry. */
+  /** Secret that every form of the session must contain. */
   readonly csrf: string
-  /** Checked again on each request. */
+  /** Verified again on each request. */
   readonly token: string
   readonly subject: string
-  /** Aborts when the session ends: what it holds open ends with it. */
+  /** Aborted when the session ends, which ends its open streams. */
   readonly over: AbortController
 }
 
-/** A session beside its token: its secrets, its signal, and its name in the list of its subject. */
+/** Size of a session without its token: its secrets, its signal, and its name in the list of its subject. */
 const SESSION_BYTES = 1_280
-/** One subject that signs in over and over pushes out its own sessions, nobody else's. */
+/** A subject that signs in repeatedly evicts only its own sessions. */
 const PER_SUBJECT_MAX = 20
 const ID_BYTES = 32
 
 export interface Sessions {
-  /** The cookie's value of a new session. */
+  /** Returns the cookie value of the new session. */
   create(token: string, principal: Principal): string
   find(cookie: string | undefined): Session | undefined
   end(session: Session): void
@@ -43,7 +43,7 @@ export function createSessions(now: () => number, memory: MemoryBudget): Session
       unlist(session.subject, name)
     },
   })
-  /** Names of sessions that are there, so that they take no more than those do. */
+  /** Names of existing sessions only, so that the map is bounded by the number of sessions. */
   const bySubject = new Map<string, readonly string[]>()
   memory.watch('sessions', () => sessions.calculatedSize)
 
@@ -61,10 +61,10 @@ export function createSessions(now: () => number, memory: MemoryBudget): Session
       for (const oldest of names.slice(0, Math.max(0, names.length - PER_SUBJECT_MAX + 1))) sessions.delete(oldest)
       const csrf = randomBytes(ID_BYTES).toString('base64url')
       const over = new AbortController()
-      // Every stream of the session listens to it: many listeners are no leak.
+      // Every stream of the session adds a listener: many listeners are not a leak.
       setMaxListeners(0, over.signal)
       sessions.set(name, { name, csrf, token, subject: owner, over }, { ttl: Math.max(1, expiresAt - now()) })
-      // One that outweighs all there is room for is not stored.
+      // A session larger than the whole cache is not stored.
       if (sessions.has(name)) bySubject.set(owner, [...(bySubject.get(owner) ?? []), name])
       return cookie
     },
@@ -73,7 +73,7 @@ export function createSessions(now: () => number, memory: MemoryBudget): Session
   }
 }
 
-/** By its hash: a look-up takes the same time whatever was guessed, and what is stored opens nothing. */
+/** Sessions are looked up by hash: the timing reveals nothing about a cookie, and a stored hash cannot be used as a cookie. */
 function nameOf(cookie: string): string {
   return createHash('sha256').update(cookie).digest('base64url')
 }

@@ -1,10 +1,10 @@
-/** @module What a chart of spending draws: a bar a row, as long as its amount, on a scale for each currency. Pure. */
+/** @module Data of a spend chart: a bar per row, proportional to its amount, on one scale per currency. Pure. */
 import type { JsonObject } from '../../schemas/json.ts'
 import { addMoney, MONEY_SCALE, toNano } from '../../schemas/money.ts'
 import { count, money } from './format.ts'
 import { numberIn, textIn } from './item-members.ts'
 
-/** Held for calls that have not ended: no part of what was spent. */
+/** Amounts reserved for calls that have not ended; they are not part of the spend. */
 export interface Reserved {
   readonly agent: string
   readonly run: string
@@ -20,17 +20,17 @@ export interface Bar {
   readonly cost: string
   readonly reservedTokens: number
   readonly reservedCost: string
-  /** Parts of the scale, 0 to 1. */
+  /** Fractions of the scale, from 0 to 1. */
   readonly spent: number
   readonly reserved: number
 }
 
 export interface Scale {
-  /** Absent: amounts without a currency. */
+  /** Absent for amounts without a currency. */
   readonly currency?: string
-  /** What the bars measure: the currency, or tokens where no money was spent. */
+  /** Unit of the bars: the currency, or tokens if no money was spent or reserved. */
   readonly unit: string
-  /** Of the axis, evenly apart: `0`, `0.25`, `0.5 USD`. */
+  /** Labels of the axis at equal distances: `0`, `0.25`, `0.5 USD`. */
   readonly ticks: readonly string[]
   readonly bars: readonly Bar[]
 }
@@ -39,7 +39,7 @@ interface Amounts extends Omit<Bar, 'spent' | 'reserved'> {
   readonly currency: string
 }
 
-/** Largest first, but for days, which stay in their order. */
+/** Bars ordered by size, largest first, except for days and months, which keep their order. */
 export function spendScales(
   items: readonly JsonObject[],
   {
@@ -56,7 +56,7 @@ export function spendScales(
     const spent = { key, currency, tokens: numberIn(item, 'tokens') ?? 0, cost: textIn(item, 'cost') ?? '0' }
     return { ...spent, reservedTokens: own?.tokens ?? 0, reservedCost: own?.cost ?? '0' }
   })
-  // Of groups that are on no page here it is not known that they spent nothing.
+  // Groups that are not among the items may have spent something, so they are added only if the items are complete.
   const waiting = isComplete ? [...held.values()] : []
   for (const { key, currency, tokens, cost } of waiting)
     rows.push({ key, currency, tokens: 0, cost: '0', reservedTokens: tokens, reservedCost: cost })
@@ -107,7 +107,7 @@ function scaleOf(rows: readonly Amounts[], currency: string, isSorted: boolean):
 
 const NANO = Number(MONEY_SCALE)
 
-/** A correction may be below nothing: a bar has no length then. */
+/** A correction may make an amount negative: its bar then has no length. */
 const nano = (cost: string): number => (cost.startsWith('-') ? 0 : Number(toNano(cost)))
 
 function moneyTicks(end: number, currency: string): readonly string[] {
@@ -119,7 +119,7 @@ const decimal = (amount: number): string => (amount >= 1 ? String(amount) : Stri
 
 const ROUND = [1, 2, 4, 5, 10]
 
-/** The next round number: where an axis may end. */
+/** The next round number, as the end of an axis. */
 export function roundEnd(most: number): number {
   if (most <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(most))

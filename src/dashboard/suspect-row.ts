@@ -1,4 +1,4 @@
-/** @module An open suspect, read out of the ledger's answers with the types that pages need. */
+/** @module An open suspect, parsed from the ledger's answers into the types that pages need. */
 import { z } from 'zod'
 import { Finding } from '../../schemas/finding.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -12,7 +12,7 @@ const SuspectSchema = z.object({
   agent: z.string(),
   rule: Finding.shape.rule.optional(),
   path: z.string(),
-  /** How many it counts for: those of a handoff that are not named come as one. */
+  /** Number of changes that it stands for: the unnamed ones of a handoff are combined into one. */
   count: z.number().optional(),
   message: z.string().optional(),
   before: Finding.shape.before,

@@ -1,6 +1,6 @@
 /**
- * @module Text from a record, as parts that are safe to look at: what would hide, reorder or break a line is named instead of obeyed.
- * HTML itself is escaped by the renderer; this is about what a reader would see.
+ * @module Text from a record as parts that are safe to display: characters that hide, reorder or break text are shown by name instead of taking effect. HTML
+ * is escaped by the renderer; this module is about the displayed text.
  */
 
 export type TextPart = { readonly kind: 'text' | 'mark'; readonly text: string; readonly title?: string }
@@ -33,7 +33,7 @@ const NAMES: Readonly<Record<number, string>> = {
   65279: 'BYTE ORDER MARK',
 }
 
-/** Controls but line feed and tab, format characters (bidi, zero width, tags), and the separators that break a line. */
+/** Control characters except line feed and tab, format characters (bidi, zero width, tags), and separators that break a line. */
 const HIDDEN = /[^\P{Cc}\n\t]|\p{Cf}|[\u2028\u2029\u115f\u1160\u3164\uffa0]|\p{Co}|[\ufe00-\ufe0e]/gu
 
 export function visibleParts(text: string): readonly TextPart[] {
@@ -60,7 +60,7 @@ export function visibleText(text: string): string {
     .join('')
 }
 
-/** At most `max` characters, with the rest counted. */
+/** At most `max` characters; a longer text ends in an ellipsis. */
 export function clipped(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1)}\u2026`
 }

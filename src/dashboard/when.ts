@@ -1,4 +1,4 @@
-/** @module Times as people type them: a day, a time in a zone, or how long ago. */
+/** @module Parsing of times as people type them: a day, a time in a zone, or an age. */
 
 export interface Clock {
   readonly nowMs: number
@@ -13,14 +13,14 @@ const AGO = /^(\d{1,5})([mhdw])$/
 const WALL = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/
 const OFFSET = /^([+-])(\d\d):(\d\d)$/
 
-/** RFC 3339, UTC; undefined for a text that is no time. What names no zone of its own is in the clock's. */
+/** The time in RFC 3339, UTC; undefined for a text that is no time. A time without a zone is in the clock's zone. */
 export function instantOf(text: string, clock: Clock): string | undefined {
   const ms = msOf(text.trim(), clock)
   if (ms === undefined || Math.abs(ms) > MOST_MS) return undefined
   return new Date(ms).toISOString()
 }
 
-/** A year of four digits, before and after any zone. */
+/** Limit that keeps the year at four digits in every zone. */
 const MOST_MS = Date.UTC(9998, 0)
 
 function msOf(text: string, clock: Clock): number | undefined {
@@ -32,7 +32,7 @@ function msOf(text: string, clock: Clock): number | undefined {
   const [, day, minutes = '00:00', seconds = ':00', zone] = WALL.exec(text) ?? []
   if (day === undefined) return undefined
   const wallMs = Date.parse(`${day}T${minutes}${seconds}Z`)
-  // 31 February is read as a day in March.
+  // `Date.parse` reads 31 February as a day in March.
   if (Number.isNaN(wallMs) || new Date(wallMs).toISOString().slice(0, 10) !== day) return undefined
   return fromWall(wallMs, zone ?? clock.zone)
 }
@@ -43,13 +43,13 @@ function startOfDay(days: number, { nowMs, zone }: Clock): number {
   return fromWall(midnight + days * UNITS_MS.d, zone)
 }
 
-/** What the clocks of the zone show, as if it were UTC. Of an hour that they show twice, one of the two. */
+/** Converts the local time of a zone, given as if it were UTC. For an hour that occurs twice, the result is one of the two. */
 function fromWall(wallMs: number, zone: string): number {
   const near = wallMs - offsetMs(zone, wallMs)
   return wallMs - offsetMs(zone, near)
 }
 
-/** East is positive. */
+/** Offset of the zone in milliseconds, positive to the east. */
 function offsetMs(zone: string, atMs: number): number {
   if (zone === 'UTC' || zone === 'Z') return 0
   const [, sign, hours, minutes] = OFFSET.exec(zone) ?? []

@@ -1,10 +1,10 @@
-/** @module What the code of a run is refused is on record, so that its next life is refused alike (RUN-191). Pure. */
+/** @module Records refusals that a run's code may catch, so that a resumed run gets the same refusal at the same request (RUN-191). Pure. */
 import type { RunState } from '../../projections/run-state.ts'
 import { ANSWERS_TO_CODE, requestMark, toldRefusal } from '../../schemas/refused-request.ts'
 import { type Env, type Refused, refuseOnRecord } from './decision.ts'
 import type { RunCommand } from './run-command.ts'
 
-/** The same refusal, recorded with the request that it answers, where code may catch it and no event tells of it yet. */
+/** Returns the refusal, with an event that records it and the request it answers, if code may catch the refusal and no event records it yet. */
 export function answeredOnRecord(
   state: RunState | undefined,
   { command, decided }: { readonly command: RunCommand; readonly decided: Refused },

@@ -1,4 +1,4 @@
-/** @module Whether a claim may run without anybody's yes, with one that was granted, or has to wait for it (RUN-60, RUN-62, RUN-131, RUN-133). */
+/** @module Decides whether a claim may run without an approval, may run with a granted approval, or must wait for one (RUN-60, RUN-62, RUN-131, RUN-133). */
 import type { ApprovalState } from '../../projections/approval-state.ts'
 import { type CallState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { SuspectState } from '../../projections/suspect-state.ts'
@@ -28,36 +28,36 @@ import { type Refusal, refusal } from './refusal.ts'
 import { hidesOf, holdingSuspects, isMoot, suspectNeed } from './suspect-hold.ts'
 import { type Budget, isRuledOut, STEPS_MAX } from './validator/policy/evaluate.ts'
 
-/** A claim that nothing else keeps from running. */
+/** A claim that has passed every other check. */
 export interface GatedClaim {
   readonly claim: ClaimCall
   readonly phase: Phase
   readonly key: string
   readonly argsDigest: string
-  /** Of a compensation: the forward call. */
+  /** The forward call that the claim compensates; undefined unless the claim is a compensation. */
   readonly undoes: CallState | undefined
-  /** The call as it stands, where the claim is another attempt at it; of one that was undone, only its generation counts. */
+  /** The current state of the call, if the claim is another attempt at it. If the call was undone, only its generation counts. */
   readonly known: CallState | undefined
   readonly env: ClaimEnv
 }
 
 export interface ClaimEnv extends Env {
-  /** An event of the run that was read for the decision. */
+  /** Returns an event of the run that was read for this decision. */
   readonly eventAt?: ((revision: number) => { readonly data: object } | undefined) | undefined
 }
 
 export type Gate =
-  /** `ended`: an approval that nothing asks for any more. */
+  /** `ended` expires an approval that no caller requests any more. */
   | { readonly kind: 'open'; readonly approvalId?: string; readonly ended?: readonly Draft[] }
   | Extract<Decision, { kind: 'needs-events' }>
   | Refused
 
-/** How long a caller should wait before it looks again. */
+/** Milliseconds that a caller should wait before it polls again. */
 const LOOK_AGAIN_MS = 2_000
 
 /**
- * An approval admits one call, with all its attempts: a call that was undone and is made again needs another. What was declared undoes a call whatever else
- * was requested in its place.
+ * An approval admits one call with all its attempts: if the call was undone and is made again, the new call needs another approval. A
+ * compensation that the forward call declared needs no approval, whatever else was requested in its place.
  */
 export function approvalGate(state: RunState, gated: GatedClaim): Gate {
   const { phase, key, known } = gated
@@ -82,8 +82,8 @@ export function approvalGate(state: RunState, gated: GatedClaim): Gate {
 }
 
 /**
- * What its call named as its compensation, on the arguments of that call, was allowed with the call. Whoever undoes a call whose arguments lack something
- * (RUN-98) sends what the record has of them.
+ * A compensation that its call declared, on the arguments of that call, was approved together with the call. If arguments of the call were
+ * redacted (RUN-98), the compensation is claimed with the recorded arguments, which are compared with the claim event.
  */
 function isDeclaredUndoing({ claim, argsDigest, undoes, env }: GatedClaim): boolean | Gate {
   if (undoes === undefined || undoneBy(undoes) !== claim.tool) return false
@@ -98,7 +98,7 @@ function undoneBy({ compensate }: Pick<ClaimCall, 'compensate'>): string | undef
   return typeof compensate === 'object' ? compensate.tool : undefined
 }
 
-/** What there is already: nothing that the claim says now makes it any less. */
+/** Decides by the existing approval; nothing that the claim declares now relaxes what was requested. */
 function byApproval(
   state: RunState,
   { approval, rules }: { readonly approval: ApprovalState; readonly rules: readonly Met[] },
@@ -117,7 +117,7 @@ function byApproval(
   return { kind: 'open', approvalId: approval.approvalId }
 }
 
-/** The caller names the approval that it means to use: no other will do. */
+/** The refusal if the caller names an approval that does not fit this claim; the named approval is the only one that may be used. */
 function approvalIdFault(state: RunState, gated: GatedClaim, current: ApprovalState | undefined): Refused | undefined {
   const { claim, known } = gated
   if (claim.approval === undefined) return undefined
@@ -142,14 +142,14 @@ function fingerprintOf({ claim, key, argsDigest }: GatedClaim): Json {
   return { approval: claim.approval ?? null, key, tool: claim.tool, args: argsDigest }
 }
 
-/** Another tool, other arguments, or another agent than was requested. */
+/** The refusal if the tool, the arguments or the agent differ from what was requested. */
 function otherCall(approval: ApprovalState, gated: GatedClaim): Refusal | undefined {
   if (approval.tool !== gated.claim.tool) return mismatch(approval, gated, '/tool')
   if (approval.argsDigest !== gated.argsDigest) return mismatch(approval, gated, '/args')
   return approval.agent === gated.claim.agent ? undefined : mismatch(approval, gated, '/agent')
 }
 
-/** A compensation that needs an approval itself, and was not requested with the call. */
+/** The refusal if the compensation needs an approval itself and was not requested together with the call. */
 function otherUndoing(approval: ApprovalState, rules: readonly Met[], gated: GatedClaim): Refusal | undefined {
   const named = gatedUndoing(rules)
   return named === undefined || named === approval.undoneBy ? undefined : mismatch(approval, gated, '/compensate')
@@ -173,7 +173,7 @@ export function usedRefusal({ approvalId, callId = '' }: ApprovalState): Refusal
   })
 }
 
-/** Past its end, whatever it stood at: by the later of the writer's clock and the stream's own time. */
+/** Whether the approval is past its expiry, in any status; "now" is the later of the writer's clock and the stream's time. */
 export function isExpired(approval: ApprovalState, state: RunState, env: Pick<Env, 'nowMs'>): boolean {
   return nowMsOf(state, env) >= Date.parse(approval.expiresAt)
 }
@@ -207,19 +207,19 @@ export function approvalExpired({ approvalId, tool, expiresAt, onDenied }: Appro
   })
 }
 
-/** A rule that the call has met, and who set it. */
+/** An approval rule that the call matches, and where the rule comes from. */
 interface Met {
   readonly source: ApprovalNeed['source']
   readonly rule: Approve
-  /** The compensation that the call names, where the rule is about that one. */
+  /** The compensation that the call names, if the rule applies to that compensation. */
   readonly undoneBy?: string | undefined
-  /** The suspects that the call waits for. */
+  /** The open suspects that the call waits for. */
   readonly suspects?: readonly SuspectState[]
 }
 
 /**
- * By the tool's own word, the agent's manifest and the run's policy: each adds, none takes away. What a call names as its compensation is carried out later
- * on the same arguments, and without a word from anyone: a rule about that one counts for the call.
+ * Collects the rules of the tool, the agent's manifest and the run's policy: each source adds rules and none removes any. The compensation
+ * that a call names runs later on the same arguments without another approval, so a rule on that compensation applies to the call.
  */
 function rulesFor(state: RunState, { claim, phase, env }: GatedClaim): Met[] {
   const manifest = state.manifests[safeKey(claim.agent ?? env.actor)]?.manifest.policy?.approve ?? []
@@ -235,14 +235,14 @@ function rulesFor(state: RunState, { claim, phase, env }: GatedClaim): Met[] {
   })
   const own = claim.approve === undefined ? [] : [{ source: 'tool' as const, rule: claim.approve }]
   const budget: Budget = { stepsLeft: STEPS_MAX, members: new Map() }
-  // Judged as they were sent: a rule that leaves something out exempts nobody.
+  // The arguments as sent are judged, so that redaction exempts no call.
   const args = sentBody(env.sent, 'claim')?.body.args ?? claim.args
   const met: Met[] = [...named, ...own].filter(({ rule }) => !isExempt(rule, args, budget))
   const suspects = holdingSuspects(state, { claim, phase, actor: env.actor })
   return suspects.length === 0 ? met : [...met, { source: 'suspect', rule: {}, suspects }]
 }
 
-/** Only a plain no is one: what cannot be judged on these arguments waits for somebody who can. */
+/** A rule exempts a call only if its `when` is definitely false; a condition that cannot be evaluated on these arguments requires the approval. */
 function isExempt({ when }: Approve, args: Json, budget: Budget): boolean {
   if (when === undefined) return false
   const parsed = parseWhen(when)
@@ -279,7 +279,7 @@ function requested(
   return { ...refuse(approvalPending(data)), before: [...over, ...ended, { type: 'ApprovalRequested', data }] }
 }
 
-/** Of a run that has as many as it may: those that nobody can decide any more. */
+/** If the run has reached the maximum of open approvals: drafts that end the expired ones, or `full` if none has expired. */
 function overApprovals(state: RunState, env: Env): readonly Draft[] | 'full' {
   const open = Object.keys(state.pendingApprovals)
   if (open.length < APPROVALS_OPEN_MAX) return []

@@ -1,4 +1,4 @@
-/** @module What people decide on a call that waits for them: once, on exactly its arguments, and in their own name (RUN-61, RUN-62). */
+/** @module Decisions of people on a call that waits for approval: made once, on exactly its arguments, and in their own name (RUN-61, RUN-62). */
 import type { ApprovalState, Person } from '../../projections/approval-state.ts'
 import { type RunState, safeKey } from '../../projections/run-state.ts'
 import type { ApprovalNeed, DecideApproval } from '../../schemas/approval.ts'
@@ -33,7 +33,7 @@ export function decideGrant(state: RunState, decision: OnApproval, env: Env): De
   })
 }
 
-/** One no is enough; the requester may take it back by one as well. */
+/** One denial is enough; the requester may also deny the approval, to take the request back. */
 export function decideDenial(state: RunState, decision: OnApproval, env: Env): Decision {
   const found = decidable(state, decision, env)
   if ('kind' in found) return found
@@ -43,7 +43,10 @@ export function decideDenial(state: RunState, decision: OnApproval, env: Env): D
   return append({ type: 'ApprovalDenied', data: decidedBody(approval, decision, env) })
 }
 
-/** What was granted, in whole or in part, and not used: by whoever may decide on it. The call waits again, with the same end. */
+/**
+ * Withdraws a grant, full or partial, that was not used. Any caller who may decide on the approval may withdraw it. The call waits again,
+ * with the same expiry.
+ */
 export function decideWithdrawal(state: RunState, decision: OnApproval, env: Env): Decision {
   const { approvalId, body } = decision
   const refused = (refusal: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: refusal })
@@ -62,7 +65,7 @@ export function decideWithdrawal(state: RunState, decision: OnApproval, env: Env
   return append({ type: 'ApprovalWithdrawn', data: decidedBody(approval, decision, env) })
 }
 
-/** Somebody's yes stands, alone or among those that are still needed, and was not used. */
+/** Whether the approval has at least one grant, complete or not, and was not used. */
 export function isGranted({
   status,
   grants,
@@ -96,12 +99,12 @@ function decidedBody({ approvalId, tool, argsDigest, needs }: ApprovalState, { b
   }
 }
 
-/** A rollback goes on in the scope that it has closed, and after the end of the run. */
+/** The refusal if the run or scope is closed; a compensation is exempt, because a rollback continues in a closed scope and after the end of the run. */
 function mustGoOn(state: RunState, { phase, scope }: ApprovalState): Refusal | undefined {
   return phase === 'compensation' ? undefined : (mustBeOpen(state) ?? mustNotCompensate(state, scope))
 }
 
-/** The approval, where it is there to be decided by this caller on these arguments; else the refusal, on record. */
+/** The approval, if this caller may decide on it for these arguments; otherwise a recorded refusal. */
 function decidable(state: RunState, decision: OnApproval, env: Env): { readonly approval: ApprovalState } | Refused {
   const { approvalId, body } = decision
   const refused = (refusal: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: refusal })
@@ -116,7 +119,7 @@ function decidable(state: RunState, decision: OnApproval, env: Env): { readonly 
   return body.argsDigest === approval.argsDigest ? { approval } : refused(otherArguments(approval, body))
 }
 
-/** A refused decision is evidence that the gate works. */
+/** A refused decision is recorded as evidence that the gate works. */
 function refuseDecision(
   state: RunState,
   env: Env,
@@ -138,12 +141,12 @@ function otherArguments({ approvalId, argsDigest }: ApprovalState, body: DecideA
   })
 }
 
-/** Neither the requester, nor anyone for whom or through whom that was requested, by any of their own names. */
+/** Whether the caller is the requester, or shares any name with those for whom or through whom the approval was requested. */
 function isAsker({ requestedBy }: ApprovalState, env: Env): boolean {
   return isPersonOf(requestedBy, env)
 }
 
-/** Whether the caller is this person, or acts for or through one of the same name. */
+/** Whether the caller shares a name with this person, directly or through a principal or an intermediary. */
 export function isPersonOf(person: Person, env: Env): boolean {
   const names = namesOf(person)
   return namesOf(personOf(env)).some((name) => names.includes(name))
@@ -165,7 +168,7 @@ function grantedTwice({ approvalId, grants }: ApprovalState, env: Env): Refusal 
   })
 }
 
-/** Where this caller's word counts for none of the needs. */
+/** The refusal if none of the caller's roles counts for any of the needs. */
 function roleMissing({ approvalId, needs }: ApprovalState, { roles: having = [] }: Env): Refusal | undefined {
   if (needs.some((need) => counts(need, having))) return undefined
   const roles = [...new Set(needs.flatMap((need) => need.roles ?? []))]
@@ -189,22 +192,22 @@ function personOf({ actor, principal, via }: Env): Person {
 const namesOf = ({ actor, principal, via = [] }: Person): readonly string[] =>
   principal === undefined ? [actor, ...via] : [actor, principal, ...via]
 
-/** Who it is that counts: one person through two agents is one. */
+/** The name that counts towards a quorum: a principal who acts through two agents counts once. */
 const personIn = ({ actor, principal }: Person): string => principal ?? actor
 
-/** Whether one who counts had a hand in what the other says: as that one, or as the agent of somebody else. */
+/** Whether the counted name of `one` appears in `other`: as its counted name, or as an agent that acts for another principal. */
 const isNamedIn = (one: Person, other: Person): boolean => namesOf(other).includes(personIn(one))
 
 function counts({ roles }: ApprovalNeed, having: readonly string[]): boolean {
   return roles === undefined || roles.some((role) => having.includes(role))
 }
 
-/** Of the caller's roles those that a need names: no other is recorded. */
+/** The caller's roles that a need names; only these are recorded. */
 function countedRoles({ needs }: Pick<ApprovalState, 'needs'>, { roles = [] }: Env): string[] {
   return roles.filter((role) => needs.some((need) => need.roles?.includes(role)))
 }
 
-/** Each need has as many people as it wants; one may count for several needs. */
+/** Whether each need has its quorum; one person may count for several needs. */
 function isComplete({ needs }: ApprovalState, grants: readonly { readonly roles: readonly string[] }[]): boolean {
   return needs.every((need) => grants.filter(({ roles }) => counts(need, roles)).length >= need.quorum)
 }

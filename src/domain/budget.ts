@@ -1,4 +1,4 @@
-/** @module Hard budgets: nothing is reserved beyond a limit (RUN-43), and no tokens are handed over beyond one under a policy that says `overshoot: "refuse"` (RUN-80). */
+/** @module Hard budgets: no reservation exceeds a limit (RUN-43), and no handoff exceeds one under the policy `overshoot: "refuse"` (RUN-80). */
 import { envelopeCharge } from '../../projections/run-budget.ts'
 import { type CallState, type ReservationState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
@@ -37,12 +37,12 @@ export interface PendingClaim {
   readonly callId: string
   readonly phase: Phase
   readonly key: string
-  /** The call as it stands, where it is claimed again. */
+  /** The current state of the call, if it is claimed again. */
   readonly before: CallState | undefined
   readonly env: Env
 }
 
-/** The reservation that a claim asks for, in the claim's own write. What the attempt before it had reserved and not settled is charged. */
+/** The reservation of a claim, in the write of the claim. If the previous attempt left a reservation open, that one is charged. */
 export function reserveFor(state: RunState, claim: ClaimCall, inputs: PendingClaim): Drafts {
   const previous = state.reservations[safeKey(inputs.before?.reservationId ?? '')]
   const abandoned = previous?.status === 'open' ? previous : undefined
@@ -64,7 +64,7 @@ interface Asking {
   readonly callId?: string
   readonly claim?: EventBody<'BudgetExceeded'>['claim']
   readonly runFence?: number | undefined
-  /** Reserved for an attempt that is gone. */
+  /** The open reservation of a previous attempt, which this one replaces. */
   readonly abandoned?: ReservationState | undefined
 }
 
@@ -101,7 +101,7 @@ function reserve(state: RunState, request: ReserveRequest, input: Asking): Draft
   return { kind: 'drafts', drafts: [...ended, ...replaced, draft], reservationId }
 }
 
-/** Open reservations past their deadline: whoever decides on the budget ends them. */
+/** Open reservations past their deadline; the next decision on the budget ends them. */
 export function expiredReservations(state: RunState, env: Env): ReservationState[] {
   return Object.keys(state.openReservations).flatMap((key) => {
     const reservation = state.reservations[key]
@@ -110,7 +110,7 @@ export function expiredReservations(state: RunState, env: Env): ReservationState
   })
 }
 
-/** Reserved for model calls that nobody waits for any more: they keep no run from its end, and are charged there. */
+/** Drafts that charge the reservations of model calls whose outcome no caller waits for; these calls do not keep the run from ending. */
 export function chargedAtEnd(
   state: RunState,
   silent: readonly CallState[],
@@ -141,10 +141,10 @@ interface Refusing {
   readonly exceeded: Exceeded
   readonly tokens?: number
   readonly cost?: string
-  /** Reservations that the decision ends. */
+  /** Drafts for the reservations that the decision ends. */
   readonly ended: readonly Draft[]
   readonly runFence?: number | undefined
-  /** What was refused, where a resume is to be served it. */
+  /** The claim or handoff that was refused, recorded if a resumed run must get the same refusal. */
   readonly of: Pick<EventBody<'BudgetExceeded'>, 'claim' | 'handoff'>
 }
 
@@ -167,13 +167,13 @@ type Placed = HandedOver &
     'runFence' | 'payload' | 'add' | 'mode' | 'supersedes' | 'moves' | 'manifestHash' | 'scope' | 'occurrence'
   >
 
-/** The limit that these tokens would pass. */
+/** The limit that these tokens would exceed. */
 function tokensOverLimit(state: RunState, handed: HandedOver, env: Env): Exceeded | undefined {
   const requested = { agent: handed.agent, tokens: envelopeCharge(state, handed), cost: '0' }
   return findExceeded(state, requested, expiredReservations(state, env))
 }
 
-/** Why the output of a branch is refused for its tokens, where the policy refuses them. They are charged to nobody. */
+/** The failure of a branch whose output exceeds a token limit, if the policy refuses overshoot. The tokens are not charged. */
 export function tokensFault(state: RunState, handed: HandedOver, env: Env): Failure | undefined {
   const exceeded = tokensOverLimit(state, handed, env)
   if (exceeded === undefined) return undefined
@@ -181,7 +181,7 @@ export function tokensFault(state: RunState, handed: HandedOver, env: Env): Fail
   return { code, message: detail, details: evidence as JsonObject }
 }
 
-/** The same of a handoff: on record with the place that it was requested at, so that a resume is served the refusal. */
+/** The refusal of a handoff that exceeds a token limit, recorded with the place of its request so that a resumed run gets the same refusal. */
 export function refusedTokens(state: RunState, envelope: Placed, env: Env): Refused | undefined {
   const exceeded = tokensOverLimit(state, envelope, env)
   if (exceeded === undefined) return undefined

@@ -1,4 +1,4 @@
-/** @module The decision on a claim: who may run a call, who gets the recorded outcome, and who waits (RUN-7 to RUN-18). */
+/** @module The decision on a claim: which caller may run a call, which gets the recorded outcome, and which has to wait (RUN-7 to RUN-18). */
 import { type CallState, callByKey, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
@@ -24,7 +24,7 @@ import { isLeaseOver, leaseExpired } from './lease.ts'
 import { sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
-/** A call's key: the caller's, else the digest over JCS of what identifies it (RUN-1). */
+/** The key of a call: the caller's key, or the digest of the JCS form of the members that identify the call (RUN-1). */
 export function callKey(claim: ClaimCall, digestOf: (value: Json) => string): string {
   if (claim.key !== undefined) return claim.key
   return digestOf({
@@ -72,15 +72,15 @@ interface ClaimRequest {
   readonly phase: Phase
   readonly key: string
   readonly argsDigest: string
-  /** Of the arguments as they were sent: what a call of before redaction has. */
+  /** Digest of the arguments as they were sent, which is what calls claimed before the redaction rule recorded. */
   readonly sentDigest: string
-  /** The forward call, where this claim compensates one. */
+  /** The forward call, if this claim compensates one. */
   readonly undoes: CallState | undefined
 }
 
 /**
- * Arguments of which something was left out still say which call it is (RUN-96): two that differ there alone are two calls. What is recorded of that is
- * keyed; calls that were claimed before a rule was in force are found as they were recorded.
+ * Redacted arguments still identify their call (RUN-96): two claims that differ only in a redacted value are two calls. Their recorded
+ * digests are keyed. Calls that were claimed before a redaction rule applied are found by the plain key they were recorded with.
  */
 function identityOf(
   state: RunState,
@@ -116,7 +116,7 @@ function keyReused(known: CallState, request: ClaimRequest): Refusal {
   return refusal(code, detail, { pointer: otherTool ? '/tool' : '/args', evidence })
 }
 
-/** What a repeat gets; undefined where it may run (a new attempt, or a new generation). */
+/** The answer to a repeated claim; undefined if the call may run (a new attempt or a new generation). */
 function serveRecorded(state: RunState, known: CallState, env: Env): Decision | undefined {
   switch (known.status) {
     case 'succeeded':
@@ -134,12 +134,12 @@ function serveRecorded(state: RunState, known: CallState, env: Env): Decision | 
   }
 }
 
-/** The lease is over: in doubt, on record. Where the tool declared that a retry is safe, the claim goes on in the same write. */
+/** Records an expired lease as in doubt. If the tool declared that a retry is safe, returns undefined: the claim continues in the same write. */
 function endLease(state: RunState, known: CallState, env: Env): Decision | undefined {
   return known.onUnknown === 'retry' ? undefined : leaseEnded(state, known, env)
 }
 
-/** The lease is over, on record; with it the rollback, where only this outcome was missing. */
+/** Records that the lease has expired, and the end of the rollback if only this outcome was missing. */
 export function leaseEnded(state: RunState, call: CallState, env: Env): Decision {
   const draft = leaseExpired(call, state, env)
   const { expired, end } = rollbackStep(state, { call, draft }, env)
@@ -192,7 +192,7 @@ function compensationFault(state: RunState, request: ClaimRequest): Refusal | un
   return notInPlan(state, request.undoes) ?? (request.claim.reserve === undefined ? undefined : reserveFault(state))
 }
 
-/** A rollback acts on what is in its plan, and on nothing else. */
+/** The refusal if the call is not in the plan of the rollback; a rollback acts on no other call. */
 function notInPlan(state: RunState, undoes: CallState): Refusal | undefined {
   if (isInPlan(state, undoes)) return undefined
   if (undoes.status === 'in-doubt') return inDoubt(undoes)
@@ -201,7 +201,7 @@ function notInPlan(state: RunState, undoes: CallState): Refusal | undefined {
   return refusal('not-compensating', reason, { pointer: '/key', evidence: { callId: undoes.callId } })
 }
 
-/** An ended run reserves nothing more (STR-9). */
+/** The refusal to reserve in a run that has ended (STR-9). */
 function reserveFault(state: RunState): Refusal | undefined {
   const closed = mustBeOpen(state)
   return closed === undefined ? undefined : { ...closed, pointer: '/reserve' }
@@ -232,7 +232,7 @@ function claimNow(
     known: CallState | undefined
     env: Env
     approvalId: string | undefined
-    /** Approvals that nothing asks for any more. */
+    /** Drafts that expire approvals which no caller requests any more. */
     ended: readonly Draft[]
   },
 ): Decision {
@@ -267,7 +267,7 @@ function claimNow(
   return append(...expired, ...reserved.drafts, { type: 'ToolCallClaimed', data: body })
 }
 
-/** What the caller reports of the call, as reported. */
+/** The members of the claim that the caller declares, copied unchanged. */
 function declared(request: ClaimRequest): Partial<EventBody<'ToolCallClaimed'>> {
   const { agent, scope, occurrence, group, compensate, compensateUnknown, compensateFailed, parentCall, effects } =
     request.claim

@@ -1,4 +1,4 @@
-/** @module What an entrance reports beside its calls. Pure. */
+/** @module Records capture gaps and tool definitions that a capture entry point reports in addition to its calls. Pure. */
 import type { RunState } from '../../projections/run-state.ts'
 import type { RecordCapture } from '../../schemas/capture.ts'
 import { plain } from '../../schemas/plain.ts'

@@ -1,20 +1,20 @@
-/** @module Runs that are the work of a call of another run: linked in both streams (RUN-56 to RUN-58). */
+/** @module Child runs: runs that do the work of a call of another run, linked in both streams (RUN-56 to RUN-58). */
 import { type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { StartRun } from '../../schemas/requests.ts'
 import { append, type Decision, mustBeOpen, mustNotCompensate, refuse } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
-/** Runs below one another: a program that starts itself without an end is refused here. */
+/** Maximum nesting depth of runs; it stops a program that starts itself endlessly. */
 export const RUN_DEPTH_MAX = 32
 
-/** What a start says of its parent. */
+/** The parent call that a start request names. */
 export type ParentClaim = NonNullable<StartRun['childOf']>
 
-/** Where the child stands below its parent, as the child's first event says it. */
+/** The position of the child below its parent, as recorded in the child's first event. */
 export type ParentLink = NonNullable<EventBody<'RunStarted'>['childOf']>
 
-/** Why this call may not start a run, or take one up again; undefined where it may. `childId` is the run that it would be. */
+/** The refusal if this call may not start or resume the run `childId`; undefined if it may. */
 export function childFault(state: RunState, { callId, fence }: ParentClaim, childId: string): Refusal | undefined {
   const call = state.calls[safeKey(callId)]
   if (call === undefined || call.phase !== 'forward') {
@@ -38,7 +38,7 @@ export function childFault(state: RunState, { callId, fence }: ParentClaim, chil
   return depthBelow(state) > RUN_DEPTH_MAX ? tooDeep() : undefined
 }
 
-/** Notes the child in its parent's stream, before the child begins: a crash in between leaves a child that is known, and none that is not. */
+/** Records the child in its parent's stream before the child starts, so that after a crash in between no child run is unknown to its parent. */
 export function decideChildStarted(
   state: RunState,
   { childOf, run }: { readonly childOf: ParentClaim; readonly run: string },

@@ -1,4 +1,4 @@
-/** @module Rollback: what is undone, in which order, and how it ended (RUN-28 to RUN-33). */
+/** @module Rollback: which calls are undone, in which order, and how the rollback ended (RUN-28 to RUN-33). */
 
 import { type CallState, isUndoing, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { CallStatus } from '../../schemas/call-status.ts'
@@ -7,18 +7,18 @@ import type { StartCompensation } from '../../schemas/requests.ts'
 import { append, covers, type Decision, type Draft, type Env, mustOwn, refuse } from './decision.ts'
 import { leasesOver, type PendingOutcome } from './lease.ts'
 
-/** Calls nested deeper than this are refused, so that no walk over ancestors is long. */
+/** Maximum nesting depth of calls; deeper ones are refused, so that every walk over ancestors is bounded. */
 export const ANCESTORS_MAX = 256
 
-/** Calls as they are, or as they will be once the outcomes in hand are folded. */
+/** The calls in their current state, or in the state after the pending outcomes are folded. */
 interface View {
   readonly forwardOrder: readonly string[]
   readonly callOf: (callId: string) => CallState | undefined
-  /** What has been found of ancestors, so that calls under the same ones do not walk up to them again. */
+  /** Cache of ancestor answers by call id, so that calls with common ancestors do not walk up to them again. */
   readonly answered: Map<string, boolean>
 }
 
-/** Closes the scope and fixes the plan. Asked again for the same scope, the running rollback answers. */
+/** Closes the scope and fixes the plan. A repeat for the same scope is answered by the running rollback. */
 export function decideCompensation(state: RunState, body: StartCompensation, env: Env): Decision {
   if (state.compensations.some((each) => each.scope === body.scope)) return { kind: 'as-is' }
   const takenOver = state.status === 'open' ? mustOwn(state, body.runFence) : undefined
@@ -41,7 +41,7 @@ export function decideCompensation(state: RunState, body: StartCompensation, env
   return append(...expired.map(({ draft }) => draft), started, ...end)
 }
 
-/** The order of a rollback: the calls to undo, newest group first, the calls of one group side by side. */
+/** The order of a rollback: newest group first; the calls of one group are undone in parallel. */
 export function compensationPlan(state: RunState, scope: string | undefined): CallState[][] {
   return planOf(viewOf(state, []), scope)
 }
@@ -70,7 +70,7 @@ function forwardCalls(view: View, scope: string | undefined): CallState[] {
     .filter((call): call is CallState => call !== undefined && covers(scope, call.scope))
 }
 
-/** Whether a rollback acts on the call: it happened (or may have, and its tool undoes that too) and can be undone. */
+/** Whether a rollback undoes the call: the call can be undone, and it was executed (or may have been, and its tool also undoes that). */
 export function isInPlan(state: RunState, call: CallState): boolean {
   return isUndoable(viewOf(state, []), call)
 }
@@ -84,7 +84,7 @@ function isUndoable(view: View, call: CallState): boolean {
   return (happened || mayHaveHappened) && !answeredByAncestor(view, call)
 }
 
-/** A call that names its compensation answers for the calls it made itself. */
+/** Whether an ancestor that names a compensation covers this call. */
 function answeredByAncestor(view: View, call: CallState): boolean {
   const below: string[] = []
   let isAnswered: boolean | undefined
@@ -102,15 +102,15 @@ function answeredByAncestor(view: View, call: CallState): boolean {
 }
 
 export interface RollbackStep {
-  /** Forward calls whose lease was met past its deadline: to be appended before the outcome in hand. */
+  /** Drafts for forward calls with an expired lease; they are appended before the pending outcome. */
   readonly expired: readonly Draft[]
-  /** RunCompensated, where the outcome in hand is the last one missing. */
+  /** RunCompensated, if the pending outcome is the last one missing. */
   readonly end: readonly Draft[]
 }
 
 /**
- * What an outcome means to the run's rollback, if there is one; nothing to a rollback of a scope below the run. A forward call that
- * was in flight joins the plan with its outcome; a verdict that changes later ends the rollback again.
+ * The effect of an outcome on the rollback of the run, if there is one; a rollback of a scope below the run is not affected. A forward
+ * call that was in flight joins the plan with its outcome; a verdict that changes later ends the rollback again.
  */
 export function rollbackStep(state: RunState, outcome: PendingOutcome, env: Env): RollbackStep {
   if (!state.compensations.some((each) => each.scope === undefined)) return { expired: [], end: [] }
@@ -118,7 +118,7 @@ export function rollbackStep(state: RunState, outcome: PendingOutcome, env: Env)
   return { expired: expired.map(({ draft }) => draft), end: endOfRollback(state, [...expired, outcome]) }
 }
 
-/** The end of the run's rollback, where these outcomes are the last ones missing. */
+/** The end of the run's rollback, if these outcomes are the last ones missing. */
 export function endOfRollback(state: RunState, outcomes: readonly PendingOutcome[]): Draft[] {
   const compensation = state.compensations.find((each) => each.scope === undefined)
   if (compensation === undefined || outcomes.every(({ call }) => call.phase === 'model')) return []
@@ -138,7 +138,7 @@ function viewOf(state: RunState, outcomes: readonly PendingOutcome[]): View {
   }
 }
 
-/** The forward call as it will be; a copy, since a decision may not change the state it receives. */
+/** The forward call as it will be after the outcome; a copy, because a decision must not change the state it receives. */
 function withOutcome(state: RunState, { call, draft }: PendingOutcome): [string, CallState][] {
   const target = call.compensates === undefined ? call : state.calls[safeKey(call.compensates)]
   if (target === undefined) return []
@@ -168,7 +168,7 @@ function undoneStatus(draft: Draft): CallStatus {
 type Verdict = 'compensated' | 'failed' | 'unknown' | 'pending'
 
 function endOf(view: View, compensationId: string): Draft[] {
-  // Oldest first: a rollback works backwards, so that the first call mostly shows that more is to come.
+  // Oldest first: a rollback works backwards, so the oldest calls usually show that the rollback is not finished.
   for (const callId of view.forwardOrder) {
     const call = view.callOf(callId)
     if (call?.status === 'claimed') return []
@@ -188,14 +188,14 @@ function endOf(view: View, compensationId: string): Draft[] {
   return [{ type: 'RunCompensated', data: { v: 1, compensationId, status: statusOf(lists), ...lists } }]
 }
 
-/** An in-doubt call of the plan is still to be undone. */
+/** The verdict on a call of the plan; an in-doubt call is still to be undone. */
 function verdictOf(call: CallState): Verdict {
   if (call.status === 'compensated') return 'compensated'
   if (call.status === 'compensation-failed') return call.willRetry === true ? 'pending' : 'failed'
   return call.status === 'compensation-unknown' ? 'unknown' : 'pending'
 }
 
-/** Happened, and nobody undoes it, or not all of it. */
+/** Whether the call was executed and is not undone, or only in part. */
 function isStanding(view: View, call: CallState): boolean {
   if (call.leftStanding === true) return call.status === 'compensated'
   return call.status === 'succeeded' && call.compensate === 'none' && !answeredByAncestor(view, call)

@@ -1,6 +1,6 @@
 /**
- * @module What a decision is: a pure function of a run's state, a command, and what the edge knows (time, ids, actor), to the
- * events that record it, an answer that needs none, or a refusal; and the rules that hold for every command on a run.
+ * @module The type of a decision: a pure function of a run's state, a command and the environment (time, ids, actor) that returns events
+ * to append, an answer that needs no event, or a refusal. Also the rules that apply to every command on a run.
  */
 
 import { refusalKey } from '../../projections/refusals.ts'
@@ -19,59 +19,59 @@ import { type Refusal, refusal } from './refusal.ts'
 export type Draft = { [T in RunEventType]: { readonly type: T; readonly data: EventBody<T> } }[RunEventType]
 
 export type Decision =
-  /** The ledger adds to an EnvelopeAccepted the snapshot of the state that it leads to. */
+  /** Events to append. To an EnvelopeAccepted the ledger adds the snapshot of the resulting state. */
   | { readonly kind: 'append'; readonly drafts: readonly Draft[] }
-  /** The context established at `revision` must be read first; ask again with it. */
+  /** The context established at `revision` must be read first; the decision is then made again with it. */
   | { readonly kind: 'needs-context'; readonly revision: number }
-  /** The events at these revisions must be read first; ask again with them. */
+  /** The events at these revisions must be read first; the decision is then made again with them. */
   | { readonly kind: 'needs-events'; readonly revisions: readonly number[] }
-  /** Nothing to record: what was requested is on record already, at `callId`. */
+  /** Nothing to append: the request is already recorded, at `callId`. */
   | { readonly kind: 'recorded-call'; readonly callId: string }
-  /** Nothing to record and nothing to read: the run's own state answers. */
+  /** Nothing to append or to read: the state of the run is the answer. */
   | { readonly kind: 'as-is' }
-  /** `record` is the signed fact of the refusal, where it is one to keep; `before` are facts met on the way, appended with it. */
+  /** `record` is the signed record of the refusal, if it is to be kept; `before` are other events found necessary, appended with it. */
   | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly record?: Draft; readonly before?: readonly Draft[] }
 
 export type Refused = Extract<Decision, { kind: 'refuse' }>
 
-/** What the edge hands in. */
+/** Inputs from the environment of a decision. */
 export interface Env {
-  /** The writer's clock, milliseconds since the epoch. */
+  /** The writer's clock, in milliseconds since the epoch. */
   readonly nowMs: number
-  /** Milliseconds that are left of a claimed call's lease; below zero once it is over. */
+  /** Milliseconds left of the lease of a claimed call; negative once the lease has expired. */
   readonly leaseLeftMs: (call: CallState, state: RunState) => number
-  /** Of an open reservation; below zero once it is past its deadline. */
+  /** Milliseconds left of an open reservation; negative once it is past its deadline. */
   readonly reservationLeftMs: (reservation: ReservationState, state: RunState) => number
   readonly actor: string
-  /** For whom the actor acts, where the token says so. */
+  /** The principal that the actor acts for, if the token names one. */
   readonly principal?: string | undefined
-  /** Through whom that came to the actor, where the token says so. */
+  /** The intermediaries through which the request came to the actor, if the token names them. */
   readonly via?: readonly string[] | undefined
-  /** Of the token: what its bearer may decide. */
+  /** Roles of the token: which decisions its bearer may make. */
   readonly roles?: readonly string[] | undefined
   readonly newId: () => string
   /** `sha256:` digest over the JCS bytes of a JSON value (an object type, so that parsed requests fit). */
   readonly digestOf: (value: Json | object) => string
-  /** Canonical size of a value in bytes. */
+  /** Canonical size of a value, in bytes. */
   readonly sizeOf: (value: Json) => number
   readonly ledgerId: string
-  /** Digest of the stream's last event; undefined before the first. */
+  /** Digest of the stream's last event; undefined before the first event. */
   readonly headDigest: string | undefined
-  /** What was sent, where the run's policy left something out of it. */
+  /** The command as sent, if the run's policy redacted a part of it. */
   readonly sent?: Sent | undefined
 }
 
-/** Clocks of two processes may differ by this much before one believes that a deadline has passed (STR-2). */
+/** Assumed maximum clock skew between two processes, in milliseconds: a deadline counts as passed only after this grace (STR-2). */
 export const DEADLINE_GRACE_MS = 2_000
 
-/** Now, for every deadline of a run: the later of the writer's clock and the stream's own time. */
+/** The current time for every deadline of a run: the later of the writer's clock and the stream's own time. */
 export function nowMsOf(state: RunState, env: Pick<Env, 'nowMs'>): number {
   return Math.max(env.nowMs, Date.parse(state.time))
 }
 
 /**
- * A deadline from now on. It counts from the same now that it is judged by: a writer whose clock lags behind the stream must not
- * give leases that are over before they begin.
+ * A deadline `ms` from now. It uses the same "now" as the check of the deadline, so that a writer whose clock lags behind the stream does
+ * not grant leases that have already expired.
  */
 export function timeAfter(ms: number, state: RunState, env: Env): string {
   return new Date(nowMsOf(state, env) + ms).toISOString()
@@ -81,10 +81,10 @@ export const append = (...drafts: readonly Draft[]): Decision => ({ kind: 'appen
 export const refuse = (refusal: Refusal, record?: Draft): Refused =>
   record === undefined ? { kind: 'refuse', refusal } : { kind: 'refuse', refusal, record }
 
-/** Refusals are recorded at most `REFUSALS_PER_WINDOW` times in this window. */
+/** Window in milliseconds in which at most `REFUSALS_PER_WINDOW` refusals are recorded. */
 const REFUSAL_WINDOW_MS = 60_000
 
-/** Refused where the run has ended, or was taken over by a newer owner. */
+/** The refusal if the run has ended or a newer owner has taken it over. */
 export function mustBeOpen(state: RunState, runFence?: number): Refusal | undefined {
   if (state.status !== 'open') {
     return refusal('run-ended', `the run has ended (${state.status}); start another run`, {
@@ -94,7 +94,7 @@ export function mustBeOpen(state: RunState, runFence?: number): Refusal | undefi
   return mustOwn(state, runFence)
 }
 
-/** Refused where a newer owner has resumed the run since. */
+/** The refusal if a newer owner has resumed the run since. */
 export function mustOwn(state: RunState, runFence: number | undefined): Refusal | undefined {
   if (runFence !== undefined && runFence < state.fence) {
     return refusal('run-taken-over', 'another owner has resumed this run since; only open calls may still be settled', {
@@ -104,7 +104,7 @@ export function mustOwn(state: RunState, runFence: number | undefined): Refusal 
   return undefined
 }
 
-/** Refused where a rollback has closed the scope (or the run). */
+/** The refusal if a rollback has closed the scope or the run. */
 export function mustNotCompensate(state: RunState, scope?: string): Refusal | undefined {
   const closing = state.compensations.find((each) => covers(each.scope, scope))
   if (closing === undefined) return undefined
@@ -113,7 +113,7 @@ export function mustNotCompensate(state: RunState, scope?: string): Refusal | un
   })
 }
 
-/** Refused while a fork is open: its branches see a frozen context, and nothing else may change it. */
+/** The refusal while a fork is open: its branches read a frozen context, which nothing else may change. */
 export function mustNotBeForked({ openFork }: RunState): Refusal | undefined {
   if (openFork === undefined) return undefined
   return refusal('fork-open', 'a fork is open: the context stays as its branches see it until they are joined', {
@@ -121,15 +121,16 @@ export function mustNotBeForked({ openFork }: RunState): Refusal | undefined {
   })
 }
 
-/** A scope covers itself and the paths below it; no scope covers the whole run. */
+/** A scope covers itself and the paths below it; an undefined scope covers the whole run. */
 export function covers(scope: string | undefined, inner: string | undefined): boolean {
   if (scope === undefined) return true
   return inner !== undefined && (inner === scope || inner.startsWith(`${scope}/`))
 }
 
 /**
- * Refuses and records it: the refusal is evidence that the gate works. An equal one (actor, code, fingerprint) is recorded
- * once a run; past the window's share it answers 429 and records nothing (STR-12). To the code of the run (`runFence`) each is an answer, and recorded (RUN-191).
+ * Refuses and records the refusal as evidence that the gate works. An equal refusal (actor, code, fingerprint) is recorded once per run;
+ * beyond the limit of the window the answer is 429 and nothing is recorded (STR-12). Each refusal of the run's own code (`runFence`) is
+ * recorded (RUN-191).
  */
 export function refuseOnRecord(
   state: RunState,
@@ -141,7 +142,7 @@ export function refuseOnRecord(
   return recordOnce(state, env, { refusal: inputs.refusal, record, fingerprint, runFence: inputs.runFence })
 }
 
-/** The body of RequestRefused: what the answer holds, so that it can be repeated. */
+/** The body of RequestRefused: the content of the answer, so that the answer can be repeated. */
 export function refusedBody(refusal: Refusal, fingerprint: string): EventBody<'RequestRefused'> {
   const { code, detail, pointer, evidence } = refusal
   return {

@@ -1,6 +1,6 @@
 /**
- * @module Giving a run's keys away (SEAL-13): only after its end, on record first, and nothing after it. Whoever holds the keys
- * can seal events of the run: an event behind RunKeyDisclosed could not be told from a forged one.
+ * @module Disclosure of a run's keys (SEAL-13): only after the run has ended, recorded before the keys are released, and final. A holder
+ * of the keys can seal events of the run, so an event after RunKeyDisclosed could not be told from a forged one.
  */
 import type { RunState } from '../../projections/run-state.ts'
 import { append, type Decision, refuse } from './decision.ts'
@@ -19,7 +19,7 @@ export function decideDisclosure(state: RunState): Decision {
   return append({ type: 'RunKeyDisclosed', data: { v: 1 } })
 }
 
-/** The same decision, where it records nothing; else a refusal that records nothing either. */
+/** The same decision if it appends nothing; otherwise a refusal that appends nothing either. */
 export function withoutAppend(decision: Decision): Decision {
   if (decision.kind === 'refuse') return refuse(decision.refusal)
   if (decision.kind !== 'append') return decision

@@ -1,4 +1,4 @@
-/** @module Decisions on a fork: opened over a frozen context, and what each branch reports (RUN-38). */
+/** @module Decisions on a fork: opening it over a frozen context, and recording the report of each branch (RUN-38). */
 import { applyMode } from '../../projections/merge.ts'
 import { branchOf } from '../../projections/run-forks.ts'
 import {
@@ -41,7 +41,7 @@ import type { Judgement } from './validator/judge-at-once.ts'
 import { judge } from './validator/judge-handoff.ts'
 import { refusesOvershoot } from './validator/policy/with-manifest.ts'
 
-/** Opens a fork. One at a time in a run; asked again with the same scopes and content, the known one answers. */
+/** Opens a fork. A run has at most one open fork; a repeat with the same scopes and content is answered by the known fork. */
 export function decideFork(state: RunState, body: StartFork, env: Env): Decision {
   const { runFence, ...content } = body
   const requestDigest = env.digestOf(content)
@@ -73,7 +73,7 @@ export function decideFork(state: RunState, body: StartFork, env: Env): Decision
   })
 }
 
-/** The fork that the request names again, by a scope that it gives a branch; undefined where it gives none that is taken. */
+/** The known fork that the request repeats, found by a scope it gives a branch; undefined if no such scope is taken. */
 export function forkOfScopes(state: RunState, { branches }: StartFork): ForkState | undefined {
   for (const { scope } of branches) {
     const forkId = scope === undefined ? undefined : state.forkScopes[safeKey(scope)]
@@ -93,7 +93,7 @@ function forkExists(known: ForkState, requestDigest: string): Refusal {
   )
 }
 
-/** A slash would make two names of one. */
+/** The name is escaped, because a slash would split it into two path segments. */
 function freeScope(state: RunState, name: string): string {
   const path = `fork:${name.replaceAll(/[%/#]/g, encodeURIComponent)}`
   let scope = path
@@ -122,7 +122,7 @@ function branchesFault(state: RunState, branches: readonly ForkBranch[]): Refusa
   return undefined
 }
 
-/** A union is nobody's own words: it cannot be handed over in the name of one who signs them. */
+/** A union has no single author, so it cannot be handed over in the name of an agent whose manifest requires a signature. */
 function unionFault(state: RunState, { join }: StartFork, agent: string): Refusal | undefined {
   if (join !== 'union' || state.manifests[safeKey(agent)]?.manifest.requireSignature !== true) return undefined
   return refusal('signature-invalid', `the manifest of ${agent} requires a signature, and a union has none`, {
@@ -130,7 +130,7 @@ function unionFault(state: RunState, { join }: StartFork, agent: string): Refusa
   })
 }
 
-/** Judges what a branch hands over, against the frozen context. Refused, it is a failed branch, not a failed fork. */
+/** Judges the output of a branch against the frozen context. A rejected output fails its branch, not the fork. */
 export function* decideBranch(
   state: RunState,
   { forkId, body }: { readonly forkId: string; readonly body: ReportBranch },
@@ -160,7 +160,7 @@ function endOf({ error, refused, aborted }: ReportBranch): Pick<EventBody<'Branc
 }
 
 interface Judged extends Report {
-  /** Digest of what the agent signed. */
+  /** Digest of the content that the agent signed. */
   readonly signed: string | undefined
 }
 
@@ -265,7 +265,7 @@ function offeredDraft(
 
 type Received = Omit<EventBody<'BranchReceived'>, 'v' | 'forkId' | 'branch' | 'agent'>
 
-/** How a branch ended, on record. */
+/** The event that records how a branch ended. */
 export function receivedDraft({ forkId }: ForkState, { name, agent }: BranchState, data: Received): Draft {
   return { type: 'BranchReceived', data: { v: 1, forkId, branch: name, agent, ...data } }
 }

@@ -1,4 +1,4 @@
-/** @module The decision on a handoff: accept, or refuse and leave what was accepted last. */
+/** @module The decision on a handoff: accept it, or reject it and keep the context that was established last. */
 import { applyMode } from '../../projections/merge.ts'
 import { establishedDigest, type ManifestState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
@@ -26,18 +26,18 @@ import { type Judgement, judgedAtOnce } from './validator/judge-at-once.ts'
 import { handoffInput, type Judging, judge } from './validator/judge-handoff.ts'
 import { refusesOvershoot, withManifestPolicy } from './validator/policy/with-manifest.ts'
 
-/** Largest established context, in canonical bytes: the same as the largest payload (REC-15). */
+/** Maximum size of the established context, in canonical bytes; equal to the maximum size of a payload (REC-15). */
 export const CONTEXT_MAX_BYTES = 512 * 1024
-/** A context that takes a millisecond and more to make and to write out. */
+/** Size in canonical bytes from which building and serialising a context takes at least a millisecond. */
 export const LARGE_BYTES = 64 * 1024
 
 export interface HandoffEnv extends Env {
   readonly evidence: Evidence
-  /** Checks the agent's detached JWS; undefined means that it holds. */
+  /** Checks the agent's detached JWS; undefined if it is valid. */
   readonly signatureFault: (envelope: SignedEnvelope, manifest: ManifestState | undefined) => string | undefined
-  /** Digest of what the agent signs. */
+  /** Digest of the content that the agent signs. */
   readonly signedDigest: (envelope: SignedEnvelope) => string
-  /** The texts under which the same signature may stand in records that hold no such digest. */
+  /** The encodings of this signature that older events, which hold no digest of the signed content, may have recorded. */
   readonly signatureSpellings: (signature: string) => readonly string[]
 }
 
@@ -51,12 +51,12 @@ function withDefaults(posted: PostEnvelope, established: string): SignedEnvelope
   return { ...posted, mode: posted.mode ?? 'replace', parent: posted.parent ?? established }
 }
 
-/** With the digest of what is signed, where something is. */
+/** Adds the digest of the signed content, if the envelope is signed. */
 export function withDigest(envelope: SignedEnvelope, env: HandoffEnv): SignedEnvelope {
   return envelope.signature === undefined ? envelope : { ...envelope, signed: env.signedDigest(envelope) }
 }
 
-/** At once where that takes no time to speak of, which is what most handoffs take: work that pauses is an object for each function of it. */
+/** Returns the decision directly if it is cheap, as for most handoffs, because paced work allocates a generator for each of its functions. */
 export function decideHandoff(state: RunState, posted: PostEnvelope, env: HandoffEnv): Decision | Paced<Decision> {
   const closed = mustBeOpen(state, posted.runFence) ?? mustNotCompensate(state) ?? mustNotBeForked(state)
   if (closed !== undefined) return refuse(closed)
@@ -111,7 +111,7 @@ function asJudged(
   return accepted(state, envelope, { context, verdict, suspectsClosed: [], env })
 }
 
-/** A handoff may explain what earlier ones left open. */
+/** Accepts the handoff, and closes the open suspects of earlier handoffs that it explains. */
 function* whileSuspect(
   state: RunState,
   envelope: SignedEnvelope,
@@ -129,7 +129,7 @@ function* whileSuspect(
   return accepted(state, envelope, { context, verdict, suspectsClosed, env })
 }
 
-/** A signature that does not hold is evidence: it is recorded. */
+/** Records the refusal of an invalid or reused signature, as evidence; other refusals are not recorded. */
 export function refusedEnvelope(
   state: RunState,
   env: Env,
@@ -192,7 +192,7 @@ function contextTooLarge(bytes: number): Refusal {
   })
 }
 
-/** The rule set that a verdict is by; none under `relay`, whose rules have no number. A verdict that 0.1.0 recorded says 1, or nothing. */
+/** The number of the rule set behind a verdict; absent under `relay`, whose rules have no number. Verdicts recorded by 0.1.0 have 1 or none. */
 export function ruleSet({ base }: RunState['policy']): { rules?: number } {
   return base === 'relay' ? {} : { rules: RULES_NOW }
 }
@@ -216,7 +216,7 @@ function handoffBody(envelope: SignedEnvelope, policy: RunState['policy'], { con
   }
 }
 
-/** The place in the caller's code, where it says so. */
+/** The place in the caller's code, if the caller names it. */
 export function placeOf({ scope, occurrence }: Pick<PostEnvelope, 'scope' | 'occurrence'>): {
   scope?: string
   occurrence?: number
@@ -268,7 +268,7 @@ function rejected(state: RunState, envelope: SignedEnvelope, verdict: Judgement)
   )
 }
 
-/** Calls that were claimed behind a revision: what they did stands when the run is turned back. */
+/** Calls claimed after a revision; their effects remain when the run is rewound to it. */
 export function callsSince(state: RunState, revision: number): string[] {
   return Object.values(state.calls)
     .filter((call) => call.claimRevision > revision)

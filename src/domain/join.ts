@@ -1,4 +1,4 @@
-/** @module The decision that joins a fork: who is merged, a receipt for each branch, and the context that comes of it (RUN-38 to RUN-42). */
+/** @module The decision that joins a fork: the merged branches, a receipt for each branch, and the resulting context (RUN-38 to RUN-42). */
 
 import { applyMode } from '../../projections/merge.ts'
 import type { RecordedEvent } from '../../projections/projection.ts'
@@ -26,11 +26,11 @@ type Offer = EventBody<'BranchOffered'>
 export interface JoinInput {
   readonly forkId: string
   readonly body: JoinFork
-  /** The event at a revision, where it has been read. */
+  /** Returns the event at a revision, if it has been read. */
   readonly eventAt: (revision: number) => RecordedEvent | undefined
 }
 
-/** What the offers come to: the verdict, and the handoff that follows it. */
+/** The result of the offers: the verdict, and the handoff that follows from it. */
 interface Verdict {
   readonly outcome: EventBody<'ForkJoined'>['outcome']
   readonly winners: readonly string[]
@@ -39,8 +39,8 @@ interface Verdict {
 }
 
 /**
- * Joins a fork whose branches have all reported; `first_wins` as soon as one has a valid output: the others are given up. Asked again, the
- * recorded verdict answers.
+ * Joins a fork whose branches have all reported. `first_wins` joins as soon as one branch has a valid output, and the others are aborted.
+ * A repeat is answered by the recorded verdict.
  */
 export function* decideJoin(state: RunState, { forkId, body, eventAt }: JoinInput, env: HandoffEnv): Paced<Decision> {
   const fork = state.forks[safeKey(forkId)]
@@ -61,7 +61,7 @@ export function* decideJoin(state: RunState, { forkId, body, eventAt }: JoinInpu
   return joined(state, { fork, verdict: explained, order: order.map(({ name }) => name) }, env)
 }
 
-/** What a branch supersedes or declares explains what the handoffs before the fork left open. */
+/** Closes the suspects of handoffs before the fork that a branch explains by a supersession or a declaration. */
 function* withSuspectsClosed(state: RunState, verdict: Verdict, { evidence }: HandoffEnv): Paced<Verdict> {
   const { envelope } = verdict
   if (envelope === undefined || state.suspects.length === 0) return verdict
@@ -79,10 +79,10 @@ function stillRunning({ forkId, join, branches }: ForkState, order: readonly Bra
   })
 }
 
-/** Valid branches, best first: as declared for a union, as they came for the first to win, by score or confidence for a vote. */
+/** Valid branches, best first: in declared order for `union`, in order of arrival for `first_wins`, by score or confidence for a vote. */
 function ranked(state: RunState, { join, branches, offers }: ForkState): BranchState[] {
   const valid = branches.filter(
-    // One that is being rolled back has nothing to hand over any more.
+    // A branch that is being rolled back has no output to join.
     ({ status, scope }) => status === 'offered' && mustNotCompensate(state, scope) === undefined,
   )
   if (join === 'union') return valid
@@ -90,7 +90,7 @@ function ranked(state: RunState, { join, branches, offers }: ForkState): BranchS
   const scored = valid.some(({ score }) => score !== undefined)
   const votes = ({ score, confidence = 0 }: BranchState): number =>
     scored ? (score ?? Number.NEGATIVE_INFINITY) : confidence
-  // Stable: ties keep the declared order. Compared, since two infinities have no difference.
+  // A stable sort keeps ties in the declared order. The votes are compared rather than subtracted, since the difference of two infinities is NaN.
   return valid.sort((a, b) => (votes(a) === votes(b) ? 0 : votes(a) < votes(b) ? 1 : -1))
 }
 
@@ -104,7 +104,7 @@ function* verdictOn(
   return fork.join === 'union' ? yield* unionVerdict(state, { fork, offers }, env) : oneVerdict(state, first, env)
 }
 
-/** What a judge has come to object to since the fork began stands against its join as against a handoff, unless that says the place again. */
+/** Applies a judgement recorded since the fork began: its objections reject the join as they would a handoff, unless an offer supersedes the place. */
 function withLaterJudgement<T extends Parameters<typeof withJudgement>[2]>(
   state: RunState,
   { after, agents, offers }: { after: JsonObject; agents: readonly string[]; offers: readonly Offer[] },
@@ -115,7 +115,7 @@ function withLaterJudgement<T extends Parameters<typeof withJudgement>[2]>(
   return withJudgement(state, { after, supersedes }, verdict)
 }
 
-/** Judged when it was offered, against the context that still stands: its own words are handed over. */
+/** The single winner was judged when it was offered and the context has not changed since, so its own payload is handed over. */
 function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
   const { branch, agent, payload, add, confidence, findings, rules, manifestHash, signature, signed } = offer
   const { supersedes, moves, movesRefused, suspectsTotal } = offer
@@ -163,7 +163,7 @@ function* unionVerdict(
   }
   const { context } = union
   const supersedes = offers.flatMap((offer) => offer.supersedes ?? [])
-  // Each was judged with the output that it came with.
+  // Each declaration was judged together with its own output; refused ones are left out.
   const moves = offers.flatMap(({ moves, movesRefused = [] }) =>
     (moves ?? []).filter((_, i) => !movesRefused.includes(i)),
   )
@@ -238,7 +238,7 @@ function conflictBody({
   }
 }
 
-/** Receipts, verdict and, where something was merged, the handoff: one write. */
+/** Appends the receipts, the verdict and, if a branch was merged, the handoff in one write. */
 function joined(
   state: RunState,
   { fork, verdict, order }: { fork: ForkState; verdict: Verdict; order: readonly string[] },

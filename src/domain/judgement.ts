@@ -1,4 +1,4 @@
-/** @module What a judge said about a handoff, on record, and what that means for the next one (JUD-32 to JUD-34). Pure. */
+/** @module Judgements of an external judge on a handoff: how they are recorded, and their effect on the next handoff (JUD-32 to JUD-34). Pure. */
 
 import { lastStep, type RunState, safeKey } from '../../projections/run-state.ts'
 import { FINDINGS_MAX, type Finding } from '../../schemas/finding.ts'
@@ -45,7 +45,7 @@ export interface NextHandoff {
 
 type Judged = Pick<Verdict, 'verdict' | 'findings' | 'findingsTotal'>
 
-/** The verdict on a handoff under a policy that says `judge: "reject"`: with what the judgement of the one it builds on adds to it. */
+/** The verdict on a handoff under a policy with `judge: "reject"`: adds the open findings of the judgement on the handoff it builds on. */
 export function withJudgement<T extends Judged>(state: RunState, next: NextHandoff, verdict: T): T {
   const open = openFindings(state, next)
   if (open.length === 0) return verdict
@@ -58,7 +58,7 @@ export function withJudgement<T extends Judged>(state: RunState, next: NextHando
   return enforced(judged, state.policy)
 }
 
-/** Whether the run's policy, or what the manifests of these agents add to it, says `judge: "reject"`. */
+/** Whether the run's policy, or a manifest of these agents, sets `judge: "reject"`. */
 export function heedsJudge(state: RunState, agents: readonly string[]): boolean {
   const policy = agents.reduce(
     (before, agent) => withManifestPolicy(before, state.manifests[safeKey(agent)]?.manifest.policy),
@@ -67,7 +67,7 @@ export function heedsJudge(state: RunState, agents: readonly string[]): boolean 
   return policy.judge === 'reject'
 }
 
-/** A fork freezes what it builds on: what is objected to, or not judged, is answered before it begins. */
+/** The refusal to fork while the judge objects to the established context or has not judged it, because a fork freezes that context. */
 export function judgedFault(state: RunState, agents: readonly string[]): Refusal | undefined {
   if (!heedsJudge(state, agents)) return undefined
   const findings = openFindings(state, { after: state.context, supersedes: undefined })
@@ -78,7 +78,7 @@ export function judgedFault(state: RunState, agents: readonly string[]): Refusal
   })
 }
 
-/** What a judge objects to, and the next handoff neither changes nor supersedes. No verdict is no assent. */
+/** Findings of the judge that the next handoff neither changes nor supersedes. A missing verdict does not count as approval. */
 function openFindings(state: RunState, { after, supersedes = [] }: NextHandoff): readonly Finding[] {
   const step = lastStep(state)
   const { judgement } = state
@@ -109,7 +109,7 @@ function refusing(message: string): Finding {
   return findingOf({ path: '', message }, 'error')
 }
 
-/** Whoever says the place again, or why it stands, has answered. */
+/** Whether the next handoff answers the objection to a place: it supersedes the place, or changes its value. */
 function isSettled(
   before: JsonObject,
   after: JsonObject,

@@ -1,4 +1,4 @@
-/** @module What stands against a budget's limits: before something is reserved, and after something was used. */
+/** @module Checks the limits of a budget, before a reservation is made and after usage is recorded. */
 import { type ReservationState, type RunState, type Spend, safeKey, zeroSpend } from '../../projections/run-state.ts'
 import { budgetRefusalText } from '../../schemas/budget-refusal.ts'
 import type { EventBody } from '../../schemas/events.ts'
@@ -14,7 +14,7 @@ export interface LimitRequest {
   readonly cost: string
 }
 
-/** The first limit that `requested` would pass, of the run or of its agent; `ended` are reservations that this decision charges. */
+/** The first limit of the run or its agent that `requested` would exceed. `ended` are reservations that this decision charges. */
 export function findExceeded(
   state: RunState,
   requested: LimitRequest,
@@ -39,12 +39,12 @@ export function findExceeded(
   )
 }
 
-/** A name such as `constructor` has the limits that were set for it, not those of every object. */
+/** Own members only: an agent named `constructor` must not inherit a member of `Object.prototype`. */
 function agentLimits(limits: BudgetLimits, agent: string): NonNullable<BudgetLimits['agents']>[string] | undefined {
   return limits.agents !== undefined && Object.hasOwn(limits.agents, agent) ? limits.agents[agent] : undefined
 }
 
-/** An expired reservation is charged in full, so the sum of spent and reserved stays what it was. */
+/** An expired reservation is charged in full, so the sum of spent and reserved does not change. */
 function spendAfter(before: Spend, ended: readonly ReservationState[]): Spend {
   const spend = { ...before }
   for (const { tokens, cost } of ended) {
@@ -90,7 +90,7 @@ export function budgetExceeded(exceeded: Exceeded): Refusal {
   return refusal('budget-exceeded', budgetRefusalText(evidence), { evidence })
 }
 
-/** One currency a run: its budget's, else the first one named. */
+/** The refusal of a second currency: a run has one, that of its budget or the first one that was reported. */
 export function currencyFault(state: RunState, currency: string | undefined): Refusal | undefined {
   if (currency === undefined || state.currency === undefined || currency === state.currency) return undefined
   return refusal('currency-mismatch', `this run counts in ${state.currency}; convert before you report`, {
@@ -99,7 +99,7 @@ export function currencyFault(state: RunState, currency: string | undefined): Re
   })
 }
 
-/** A sum of money has at most 18 digits (REC-17): what would make a longer one is refused, whatever the budget. */
+/** The refusal of a sum of money that would exceed 18 digits (REC-17), with or without a budget. */
 export function sumFault(
   state: RunState,
   request: { readonly agent: string; readonly cost: string },
@@ -117,7 +117,7 @@ export function sumFault(
   })
 }
 
-/** How far the sums stand over the run's limits or the agent's once this usage counts; undefined where they are within all. */
+/** By how much the sums exceed the limits of the run or the agent once this usage counts; undefined if they are within all limits. */
 export function overshootOf(
   state: RunState,
   used: { readonly agent: string; readonly usage: Usage },
@@ -134,7 +134,7 @@ export function overshootOf(
 
 interface Counted {
   readonly usage: Usage
-  /** An expired reservation, charged already, that this usage takes the place of. */
+  /** An expired reservation, charged already, that this usage replaces. */
   readonly corrects: ReservationState | undefined
   readonly tokens: number | undefined
   readonly cost: string | undefined

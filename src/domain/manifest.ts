@@ -1,4 +1,4 @@
-/** @module The decision that registers what an agent may read and change, and what its payloads look like. */
+/** @module The decision that registers an agent's manifest: the keys it may read and change, and the schema of its payloads. */
 import { type RunState, safeKey } from '../../projections/run-state.ts'
 import type { RegisterManifest } from '../../schemas/requests.ts'
 import type { ManifestBody } from '../../schemas/values.ts'
@@ -9,7 +9,7 @@ import { manifestMoveFault } from './validator/declared/declarations.ts'
 import { placesOfSchema, type SchemaPlaces } from './validator/declared/schema-places.ts'
 import { withManifestPolicy } from './validator/policy/with-manifest.ts'
 
-/** Of all manifests of a run together, as JSON: its state holds those in force whole, and one answer lists them. */
+/** Maximum size of all manifests of a run together, in characters of JSON: the run's state holds them, and one answer lists them. */
 export const MANIFESTS_MAX_CHARS = 4 * 1024 * 1024
 
 export function decideManifest(state: RunState, body: RegisterManifest, env: Env): Decision {
@@ -33,7 +33,7 @@ export function decideManifest(state: RunState, body: RegisterManifest, env: Env
   return append({ type: 'ManifestRegistered', data: { v: 1, agent, manifest, hash } })
 }
 
-/** What is said of places that move, by `moves` and in the schema: what no agent may declare is refused before it is relied on. */
+/** The refusal of a declaration of moving places, in `moves` or in the schema, that no agent may make; found at registration, before a run relies on it. */
 function movesFault({ policy }: RunState, { agent, moves = [], ...manifest }: RegisterManifest): Refusal | undefined {
   const { fault, ...places }: SchemaPlaces =
     manifest.schema === undefined ? { moves: [] } : placesOfSchema(manifest.schema)
@@ -52,7 +52,7 @@ function movesFault({ policy }: RunState, { agent, moves = [], ...manifest }: Re
 
 const measured = new WeakMap<ManifestBody, number>()
 
-/** Each is measured once: a run may have thousands. */
+/** The size is cached per manifest, because a run may have thousands. */
 function charsOf(manifest: ManifestBody): number {
   const chars = measured.get(manifest) ?? JSON.stringify(manifest).length
   measured.set(manifest, chars)

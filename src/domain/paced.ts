@@ -1,19 +1,19 @@
 /**
- * @module Work that pauses. What is as large as what a caller hands over is cut into pieces of a counted number of steps, so that the thread
- * that also writes can do something else in between; what comes of it does not depend on where it paused, nor for how long.
+ * @module Cooperative pausing for long synchronous work. Work whose size a caller controls is split into pieces of a counted number of
+ * steps, so that the event loop can serve other work in between. The result does not depend on where or for how long the work paused.
  */
 
-/** Pauses with each `yield`, and returns what came of it. */
+/** Yields at each pause and returns the result. */
 export type Paced<T> = Generator<void, T, void>
 
-/** Steps between two pauses: of some 100 ns each, so that a piece takes about half a millisecond. */
+/** Number of steps between two pauses. A step takes about 100 ns, so a piece takes about half a millisecond. */
 export const PIECE_STEPS = 5_000
 
-/** Counts the steps of one piece of work, and says when it is time to pause. */
+/** Counts the steps of one piece of work and reports when it is time to pause. */
 export class Pauses {
-  /** Most steps that were counted without a pause. */
+  /** Largest number of steps counted without a pause. */
   most = 0
-  /** All of them. */
+  /** Total number of steps. */
   total = 0
   #steps = 0
 
@@ -22,7 +22,7 @@ export class Pauses {
     this.total += steps
   }
 
-  /** To be asked wherever the work may pause: `if (pauses.due()) yield`. */
+  /** Call wherever the work may pause: `if (pauses.due()) yield`. */
   due(): boolean {
     if (this.#steps < PIECE_STEPS) return false
     if (this.#steps > this.most) this.most = this.#steps
@@ -31,12 +31,12 @@ export class Pauses {
   }
 }
 
-/** Whether something is still to be worked out. For results that have no member `next`. */
+/** Whether the value is unfinished work rather than a result. Results must have no member `next`. */
 export function isPaced<T extends object>(made: T | Paced<T>): made is Paced<T> {
   return 'next' in made
 }
 
-/** Does paced work in one go, for whoever has nothing else to do meanwhile. */
+/** Runs paced work to its end without pausing, for callers with no other work to interleave. */
 export function finish<T>(work: Paced<T>): T {
   for (;;) {
     const next = work.next()

@@ -1,4 +1,4 @@
-/** @module The rollback by hand: back to an earlier step that leads to the context now. Pure. */
+/** @module Manual rollback to an earlier step on the lineage of the current context. Pure. */
 import type { RunState } from '../../projections/run-state.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Rollback } from '../../schemas/requests.ts'
@@ -6,7 +6,7 @@ import { append, type Decision, mustBeOpen, mustNotBeForked, refuse } from './de
 import { callsSince, placeOf } from './handoff.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
-/** To `toStep`, by default the accepted step before the one established now. */
+/** Rolls back to `toStep`; the default is the accepted step before the current one. */
 export function decideRollback(
   state: RunState,
   command: Rollback & { readonly contextAt: (revision: number) => JsonObject | undefined },

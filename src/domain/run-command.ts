@@ -1,4 +1,4 @@
-/** @module Commands as the write path takes them: those of the interface, with what the ledger has read for them, and its own. */
+/** @module Commands of the write path: the public ones, extended by data that the ledger has read for them, and internal ones. */
 import type { Command } from '../../schemas/commands.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { ParentClaim, ParentLink } from './child-run.ts'
@@ -11,9 +11,9 @@ export type RunCommand =
       readonly parent?: ParentLink
       readonly approve?: ApprovalRules
     })
-  /** Puts on record that the run's keys are given away. */
+  /** Records that the keys of the run are disclosed. */
   | { readonly kind: 'disclose' }
-  /** Notes in a run that one of its calls starts another. */
+  /** Records in a run that one of its calls starts a child run. */
   | { readonly kind: 'child-started'; readonly body: { readonly childOf: ParentClaim; readonly run: string } }
-  /** Notes in a run that another was started from it. */
+  /** Records in a run that another run was branched from it. */
   | { readonly kind: 'branched'; readonly body: Omit<EventBody<'RunBranched'>, 'v'> }

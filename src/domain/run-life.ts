@@ -1,4 +1,4 @@
-/** @module The decisions that start, resume, bound and end a run (RUN-20 to RUN-24). */
+/** @module The decisions that start, resume, branch, complete and fail a run (RUN-20 to RUN-24). */
 import { type CallState, type ReservationState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -14,7 +14,7 @@ import { sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { underTenantPolicy, withApprovals } from './validator/policy/with-tenant.ts'
 
-/** What a run that is branched had established: where, and the context itself. */
+/** The established context of a run that is branched: its position, and the context itself. */
 export interface BranchOrigin {
   readonly branchOf: NonNullable<EventBody<'RunStarted'>['branchOf']>
   readonly restored: JsonObject
@@ -24,17 +24,17 @@ export type ApprovalRules = NonNullable<ResolvedPolicy['approve']>
 
 export interface StartOf {
   readonly body: StartRun
-  /** What the branched run had established, where the run is a branch of it and new. */
+  /** The established context of the branched run, if this run is a new branch of it. */
   readonly origin?: BranchOrigin
-  /** Where a child stands below its parent. */
+  /** The position of a child run below its parent. */
   readonly parent?: ParentLink
-  /** What needs an approval in the run that this one is work of, or leaves: neither is a way around it (RUN-132). */
+  /** The approval rules of the parent run or of the run branched from; a child or a branch must not evade them (RUN-132). */
   readonly approve?: ApprovalRules
-  /** What the operator declared for the tenant. */
+  /** The policy that the operator declared for the tenant. */
   readonly tenantPolicy?: PolicyObject | undefined
 }
 
-/** Starts a run, or takes an open one of the same id up again. Any other content under that id is refused. */
+/** Starts a run, or resumes an open run of the same id. Other content under that id is refused. */
 export function decideStart(state: RunState | undefined, start: StartOf, env: Env): Decision {
   const { id: _, whenOwned = 'wait', childOf: __, ...content } = start.body
   const sentDigest = env.digestOf(requestOf(sentBody(env.sent, 'start')?.body ?? start.body))
@@ -66,7 +66,7 @@ function orErased({ policy }: RunState): string {
     : ''
 }
 
-/** What "the same run" means when its id is requested again. */
+/** The members of a start request that must be equal if its id is requested again. */
 function requestOf({ id: _, whenOwned: __, childOf, ...content }: StartRun): object {
   return { ...content, ...(childOf && { childOf: { run: childOf.run, callId: childOf.callId } }) }
 }
@@ -114,7 +114,7 @@ function runOwned(owned: readonly CallState[]): Refusal {
   )
 }
 
-/** Notes in the run that was left that another was started from it: once, and after its end as well. */
+/** Records in the original run that another run was branched from it: once, and also after the end of the original run. */
 export function decideBranched(state: RunState, body: Omit<EventBody<'RunBranched'>, 'v'>): Decision {
   if (state.branches[safeKey(body.run)] !== undefined) return { kind: 'as-is' }
   return append({ type: 'RunBranched', data: { v: 1, ...body } })
@@ -125,7 +125,7 @@ function notFirst(pointer: '/branchOf' | '/childOf'): Refusal {
   return refusal('not-attempted', message, { pointer })
 }
 
-/** A run completes only when nothing it started is left open, but for model calls in doubt: they have no effect, and are charged. */
+/** A run completes only if none of its work is open. Model calls in doubt are exempt: they have no effects, and their reservations are charged. */
 export function decideComplete(state: RunState, body: CompleteRun, env: Env): Decision {
   const closed = mustBeOpen(state, body.runFence) ?? mustNotCompensate(state) ?? mustBeRecorded(state)
   if (closed !== undefined) return refuse(closed)
@@ -140,7 +140,7 @@ export function decideComplete(state: RunState, body: CompleteRun, env: Env): De
   return append(...met, ...chargedAtEnd(state, silent, expired), { type: 'RunCompleted', data: { v: 1, ...output } })
 }
 
-/** A call that ran and whose result is lost to the record has to be undone: the run can only go back (RUN-11). */
+/** The refusal to complete if the result of an executed call was lost: the call must be undone, so the run can only be rolled back (RUN-11). */
 function mustBeRecorded(state: RunState): Refusal | undefined {
   const calls = Object.keys(state.unrecorded).flatMap((key) => {
     const call = state.calls[key]
@@ -152,13 +152,13 @@ function mustBeRecorded(state: RunState): Refusal | undefined {
   })
 }
 
-/** Named at most so many in an answer. */
+/** Maximum number of items of open work listed in an answer. */
 const OPEN_WORK_SHOWN = 100
 
 interface Met {
   readonly over: readonly PendingOutcome[]
   readonly expired: readonly ReservationState[]
-  /** Model calls of which nothing will be heard. */
+  /** Model calls in doubt, whose outcome will not be reported. */
   readonly silent: readonly CallState[]
 }
 

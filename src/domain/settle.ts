@@ -1,4 +1,4 @@
-/** @module The decisions that end, prolong or resolve a claim (RUN-13 to RUN-17). */
+/** @module The decisions that settle, renew or resolve a claim (RUN-13 to RUN-17). */
 import { type CallState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { RenewCall, ResolveCall, SettleCall } from '../../schemas/requests.ts'
@@ -27,7 +27,7 @@ interface OnCall<Body> {
 
 type Outcome = 'succeeded' | 'failed' | 'unknown'
 
-/** Records an outcome. Past the deadline the same fence is still accepted: the best evidence is never thrown away. */
+/** Records an outcome. The current fence is accepted even past the deadline, because the outcome is the best evidence there is. */
 export function decideSettle(state: RunState, { callId, body }: OnCall<SettleCall>, env: Env): Decision {
   const call = state.calls[safeKey(callId)]
   if (call === undefined) return refuse(noSuchCall(callId))
@@ -38,14 +38,14 @@ export function decideSettle(state: RunState, { callId, body }: OnCall<SettleCal
   const of = { agent: call.agent ?? env.actor, callId, reservationId: call.reservationId }
   const usage = usageDrafts(state, body.usage, of)
   if (usage.kind === 'refuse') return usage
-  // What may have run may have cost: its reservation stays until its usage is known, or its deadline charges it.
+  // A call that may have been executed may have incurred costs: its reservation stays until its usage is known or its deadline charges it.
   const release = body.usage === undefined && body.unknown === undefined ? releaseOf(state, call.reservationId) : []
   const settled = settledDraft(call, body)
   const { expired, end } = rollbackStep(state, { call, draft: settled }, env)
   return append(...expired, ...usage.drafts, ...release, settled, ...notRecorded(call, body), ...end)
 }
 
-/** The run has to go back, this call included: without its result nobody could go on from here. */
+/** Records a lost result: the run has to be rolled back, this call included, because no continuation has the result. */
 function notRecorded({ callId, fence, phase }: CallState, { unrecorded }: SettleCall): Draft[] {
   if (unrecorded === undefined || unrecorded.answered === true || phase !== 'forward') return []
   return [{ type: 'ResultNotRecorded', data: { v: 1, callId, fence, reason: unrecorded.reason } }]
@@ -78,7 +78,7 @@ function settledDraft(call: CallState, body: SettleCall): Draft {
   return { type: 'CompensationSucceeded', data: { ...data, compensates, ...standing } }
 }
 
-/** A newer claim exists: the call may have been executed twice, and the record says so. What it used counts all the same. */
+/** Records the late outcome of an older claim: the call may have been executed twice. Its usage counts nevertheless. */
 function staleSettle(state: RunState, call: CallState, inputs: { body: SettleCall; env: Env }): Decision {
   const { body, env } = inputs
   const status: Outcome = body.error !== undefined ? 'failed' : body.unknown !== undefined ? 'unknown' : 'succeeded'
@@ -114,7 +114,7 @@ function noSuchCall(callId: string): Refusal {
   return refusal('call-not-found', `this run has no call ${callId}`)
 }
 
-/** Doubles the lease, up to its longest. */
+/** Doubles the duration of the lease, up to the maximum. */
 export function decideRenew(state: RunState, { callId, body }: OnCall<RenewCall>, env: Env): Decision {
   const call = state.calls[safeKey(callId)]
   if (call === undefined) return refuse(noSuchCall(callId))
@@ -132,7 +132,7 @@ export function decideRenew(state: RunState, { callId, body }: OnCall<RenewCall>
   })
 }
 
-/** Somebody looked: ends the doubt on their evidence. Once: the same again is answered as it was, and another one is refused. */
+/** Ends the doubt about a call on the evidence of a person or process that checked. An equal repeat gets the recorded answer, another outcome is refused. */
 export function decideResolve(state: RunState, { callId, body }: OnCall<ResolveCall>, env: Env): Decision {
   const call = state.calls[safeKey(callId)]
   if (call === undefined) return refuse(noSuchCall(callId))

@@ -1,4 +1,4 @@
-/** @module Which calls wait for a person while a suspect of their run is open, and what the approval shows (JUD-65, JUD-66). Pure. */
+/** @module Calls that wait for a person while their run has an open suspect, and the suspects that the approval shows (JUD-65, JUD-66). Pure. */
 import type { ApprovalState } from '../../projections/approval-state.ts'
 import { type RunState, safeKey } from '../../projections/run-state.ts'
 import { countSuspects, openSuspects, type SuspectState } from '../../projections/suspect-state.ts'
@@ -7,7 +7,7 @@ import type { ClaimCall } from '../../schemas/requests.ts'
 import type { Phase } from '../../schemas/values.ts'
 import { withManifestPolicy } from './validator/policy/with-manifest.ts'
 
-/** Suspects that the reason of an approval tells one by one, and of each the path. */
+/** Maximum number of suspects listed in the reason of an approval, and maximum length of each path in it, in characters. */
 const TOLD_MAX = 10
 const TOLD_PATH_MAX_CHARS = 60
 
@@ -17,21 +17,21 @@ interface HeldClaim {
   readonly actor: string
 }
 
-/** The suspects that a call waits for, under `suspect: "hold"`: none of one without effects, of an agent's turn, or of what undoes a call. */
+/** The suspects that a call waits for under `suspect: "hold"`. Calls without effects, model calls and compensations wait for none. */
 export function holdingSuspects(state: RunState, { claim, phase, actor }: HeldClaim): readonly SuspectState[] {
   if (state.suspects.length === 0 || phase !== 'forward' || claim.effects === 'none') return []
   const { manifest } = state.manifests[safeKey(claim.agent ?? actor)] ?? {}
   return withManifestPolicy(state.policy, manifest?.policy).suspect === 'hold' ? openSuspects(state) : []
 }
 
-/** Whether somebody decides, or has decided, without having been shown one of these. */
+/** Whether a pending or granted approval does not show one of these suspects to the people who decide on it. */
 export function hidesOf({ status, needs }: ApprovalState, suspects: readonly SuspectState[]): boolean {
   if (status !== 'pending' && status !== 'granted') return false
   const shown = new Set(needs.flatMap((need) => need.suspects ?? []))
   return suspects.some(({ id }) => !shown.has(id))
 }
 
-/** Only suspects asked for it, and each of them was explained or confirmed since: there is nothing left to approve. */
+/** Whether an approval has become moot: only suspects required it, and each of them was explained or confirmed since. */
 export function isMoot({ suspects }: RunState, { status, needs }: ApprovalState): boolean {
   if (status !== 'pending' && status !== 'expired') return false
   const closed = new Set(suspects.flatMap((each) => (each.closed === undefined ? [] : [each.id])))
@@ -50,7 +50,7 @@ export function suspectNeed(suspects: readonly SuspectState[]): ApprovalNeed {
   }
 }
 
-/** Removed where there is no value after; a value that is long is left to the list of suspects. */
+/** One suspect as text. A missing `after` means that the value was removed or is too long to show; the list of suspects has it. */
 function toldOf({ id, path, agent, count, before, after }: SuspectState): string {
   if (count > 1 || path === '') return `${id} (${count} places of ${agent} that are not named)`
   const place = path.length <= TOLD_PATH_MAX_CHARS ? path : `${path.slice(0, TOLD_PATH_MAX_CHARS)}…`

@@ -1,4 +1,4 @@
-/** @module What a person decides on suspects (JUD-63, JUD-64). Pure. */
+/** @module Decisions of people on suspects (JUD-63, JUD-64). Pure. */
 import type { RunState } from '../../projections/run-state.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ReviewSuspects } from '../../schemas/requests.ts'
@@ -7,12 +7,12 @@ import { append, type Decision, type Draft, type Env, mustBeOpen, refuse, refuse
 import { type Refusal, refusal } from './refusal.ts'
 import { decideRollback } from './rewind.ts'
 
-/** Ids that the reason of a rollback names. */
+/** Maximum number of suspect ids in the reason of a rollback. */
 const TOLD_MAX = 10
 
 type Review = ReviewSuspects & { readonly contextAt: (revision: number) => JsonObject | undefined }
 
-/** All of them, or none: what was closed before is not decided again. */
+/** Reviews all given suspects or none; a suspect that was closed before is not reviewed again. */
 export function decideReview(state: RunState, review: Review, env: Env): Decision {
   const { suspects, decision, reason, runFence } = review
   const ended = mustBeOpen(state, runFence)
@@ -40,7 +40,7 @@ function reviewFault(
   })
 }
 
-/** Of a step that no longer leads to the context now. */
+/** Whether the suspect is of a step that is no longer on the lineage of the current context. */
 function isGone({ step, lineage }: RunState, id: string): boolean {
   const of = Number.parseInt(id, 10)
   return of <= step && !lineage.some((each) => each.step === of)
@@ -56,7 +56,7 @@ function closedRefusal(id: string, how: string): Refusal {
   return refusal('suspect-closed', detail, { pointer: '/suspects', evidence: { suspect: id } })
 }
 
-/** Back to the context before the first of them; what waits on the values of the undone handoffs does not run. */
+/** Rolls back to the context before the first of the suspects, and denies approvals that show suspects of the undone handoffs. */
 function rejected(state: RunState, { suspects, runFence, contextAt }: Review, reviewed: Draft): Decision {
   const first = Math.min(...suspects.map((id) => Number.parseInt(id, 10)))
   const at = state.lineage.findIndex(({ step }) => step === first)

@@ -1,4 +1,4 @@
-/** @module What was used: always recorded, as overshoot where it is over (RUN-44). Only reservations are refused. */
+/** @module Usage is always recorded, with the overshoot if it exceeds a limit (RUN-44); only reservations are refused. */
 import { type CallState, type ReservationState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import { subtractMoney } from '../../schemas/money.ts'
@@ -34,7 +34,7 @@ export function decideRelease(
   return append({ type: 'BudgetReleased', data: { v: 1, reservationId, ...reason } })
 }
 
-/** Open, or charged in full as an estimate: its usage is still welcome. */
+/** Whether usage is still accepted: the reservation is open, or it expired and was charged in full as an estimate. */
 function isUnsettled({ status }: ReservationState): boolean {
   return status === 'open' || status === 'expired'
 }
@@ -49,13 +49,13 @@ function reservationEnded(reservation: ReservationState): Refusal {
   })
 }
 
-/** Usage without a reservation. */
+/** Records usage without a reservation. */
 export function decideUsage(state: RunState, body: PostUsage): Decision {
   const usage = usageDrafts(state, body.usage, { agent: body.agent, callId: body.callId })
   return usage.kind === 'refuse' ? usage : append(...usage.drafts)
 }
 
-/** What was used, settling its reservation; nothing where nothing is reported. */
+/** Drafts that record the usage and settle its reservation; empty if no usage is reported. */
 export function usageDrafts(
   state: RunState,
   usage: Usage | undefined,
@@ -89,13 +89,13 @@ function refuseUsage(fault: Refusal, pointer: string): Refused {
   return { kind: 'refuse', refusal: { ...fault, pointer } }
 }
 
-/** Gives back what a call had reserved and, as its outcome says, not used. */
+/** Releases the reservation of a call whose outcome shows that it was not used. */
 export function releaseOf(state: RunState, reservationId: string | undefined): Draft[] {
   if (reservationId === undefined || state.reservations[safeKey(reservationId)]?.status !== 'open') return []
   return [{ type: 'BudgetReleased', data: { v: 1, reservationId } }]
 }
 
-/** The reservation of an earlier attempt of the call, where there is one and only one that is not settled. */
+/** The unsettled reservation of an earlier attempt of the call, if there is exactly one. */
 export function reservationOfOlderFence(state: RunState, call: CallState): string | undefined {
   const older = Object.values(state.reservations).filter(
     (each) => each.callId === call.callId && each.reservationId !== call.reservationId && isUnsettled(each),

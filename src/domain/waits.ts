@@ -1,4 +1,4 @@
-/** @module What a run waits for beside calls: a signal from outside, a time, or whichever comes first; each signal ends one wait (RUN-66 to RUN-69). */
+/** @module Waits of a run for a signal, a point in time, or whichever comes first; each signal ends one wait (RUN-66 to RUN-69). */
 import { type RunState, safeKey } from '../../projections/run-state.ts'
 import type { HeldSignal, WaitState } from '../../projections/wait-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
@@ -23,15 +23,15 @@ import { CHECK_STEPS_MAX, compileSchema } from './json-schema/compile-schema.ts'
 import type { SchemaFault } from './json-schema/evaluation.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
-/** An event of the run that was read for the decision. */
+/** Returns an event of the run that was read for this decision. */
 type EventAt = (revision: number) => Read | undefined
 type Read = { readonly type: string; readonly data: object } | undefined
 
-/** Signals, or waits, that one command looks at: what is left is looked at by the next. */
+/** Maximum number of signals or waits that one command checks; the next command checks the rest. */
 const LOOKED_AT_MAX = 16
 const FAULTS_MAX = 20
 
-/** Starts a wait, or says where it stands: to the same place always the same. Past its end it is over by the first command that finds it so. */
+/** Starts a wait, or answers with its state; a repeat at the same place finds the same wait. The first command after its deadline ends it. */
 export function decideWait(state: RunState, body: StartWait & { readonly eventAt: EventAt }, env: Env): Decision {
   const key = waitKey(body, env.digestOf)
   const known = state.waits[safeKey(state.waitKeys[safeKey(key)] ?? '')]
@@ -41,7 +41,7 @@ export function decideWait(state: RunState, body: StartWait & { readonly eventAt
   const closed = mustBeOpen(state) ?? mustNotCompensate(state, body.scope)
   if (closed !== undefined) return refuse(closed)
   if (known !== undefined) {
-    // Only what is held has to fit.
+    // The schema is needed only if a held signal has to be checked against it.
     const schema = heldSignalsFor(state, known.name).length === 0 ? undefined : schemaOf(known, body.eventAt)
     if (schema === 'unread') return { kind: 'needs-events', revisions: [known.revision] }
     return ended(state, { ...body, wait: known, schema, drafts: [] }, env)
@@ -53,7 +53,7 @@ export function decideWait(state: RunState, body: StartWait & { readonly eventAt
   return ended(state, { wait: started, drafts, ...body }, env)
 }
 
-/** Of the place that asks: what else it says is not part of that. */
+/** The key of a wait identifies its place in the code; other members of the request are not part of it. */
 export function waitKey(
   { name, scope, occurrence = 0 }: Pick<StartWait, 'name' | 'scope' | 'occurrence'>,
   digestOf: (value: Json) => string,
@@ -89,7 +89,7 @@ function startedBody(
   }
 }
 
-/** As its event has it, or the state. */
+/** A wait, as its event or the state holds it. */
 interface Place {
   readonly waitId: string
   readonly name?: string | undefined
@@ -103,7 +103,7 @@ interface Waiting {
   readonly eventAt: EventAt
 }
 
-/** By the oldest signal that is held for it and fits, else by its time, else not yet. */
+/** Ends the wait with the oldest held signal that fits, or by timeout; otherwise the wait stays open. */
 function ended(state: RunState, { wait, schema, drafts, eventAt }: Waiting, env: Env): Decision {
   const { waitId, name } = wait
   const held = heldSignalsFor(state, name)
@@ -132,7 +132,7 @@ function heldSignalsFor(state: RunState, name: string | undefined): readonly Hel
   return name === undefined ? [] : Object.values(state.heldSignals).filter((each) => each.name === name)
 }
 
-/** Past its end, by the later of the writer's clock and the stream's own time. */
+/** Whether the deadline has passed, by the later of the writer's clock and the stream's own time. */
 export function isOver({ until }: Pick<Place, 'until'>, state: RunState, env: Pick<Env, 'nowMs'>): boolean {
   return until !== undefined && nowMsOf(state, env) >= Date.parse(until)
 }
@@ -147,7 +147,7 @@ interface SignalOf {
   readonly eventAt: EventAt
 }
 
-/** Ends the oldest wait for it whose schema it fits; where none is there it is held, or refused, as the run's policy says. */
+/** Ends the oldest open wait whose schema the signal fits. If no wait is open, the signal is held or refused, as the run's policy says. */
 export function decideSignal(state: RunState, { name, body, eventAt }: SignalOf, env: Env): Decision {
   const closed = mustBeOpen(state) ?? mustNotCompensate(state)
   if (closed !== undefined) return refuse(closed)
@@ -157,7 +157,7 @@ export function decideSignal(state: RunState, { name, body, eventAt }: SignalOf,
   if (bytes > SIGNAL_MAX_BYTES) return refuse(tooLarge(bytes))
   const open = openWaits(state).filter((wait) => wait.name === name)
   const over = open.filter((wait) => isOver(wait, state, env))
-  // Those before it are served first: a wait that has not looked at all that is held takes nothing newer.
+  // Held signals are served first: while any is held, the waits that have not checked it must not take a newer signal.
   const waits =
     heldSignalsFor(state, name).length > 0 ? [] : open.filter((wait) => !over.includes(wait)).slice(0, LOOKED_AT_MAX)
   const unread = waits.filter((wait) => schemaOf(wait, eventAt) === 'unread')
@@ -180,7 +180,7 @@ export function decideSignal(state: RunState, { name, body, eventAt }: SignalOf,
   return append(...before, { type: 'SignalReceived', data: received })
 }
 
-/** The wait that takes it; the refusal where waits are there and it fits none; undefined where nobody waits. */
+/** The wait that takes the signal; a refusal if waits are open but the signal fits none of them; undefined if no wait is open. */
 function matchingWait(
   waits: readonly WaitState[],
   payload: Json,
@@ -217,7 +217,7 @@ interface Checked {
 
 const FITS: Checked = { faults: [], steps: 0 }
 
-/** What cannot be judged within the work set aside for it does not fit. */
+/** A payload that cannot be checked within the step limit does not fit. */
 function checkPayload(schema: JsonObject, payload: Json): Checked {
   const compiled = compileSchema(schema)
   if (!compiled.ok) return { faults: [{ path: '', message: compiled.message }], steps: 0 }

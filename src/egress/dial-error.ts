@@ -1,4 +1,4 @@
-/** @module Why a guarded request was not made, or not read to its end. */
+/** @module The error for a guarded request that was refused, or whose response was not read to its end. */
 import type { JsonObject } from '../../schemas/json.ts'
 
 export type DialErrorCode =
@@ -10,7 +10,7 @@ export type DialErrorCode =
 
 export class DialError extends Error {
   readonly code: DialErrorCode
-  /** What was refused: plain JSON. */
+  /** Details of the refusal, as plain JSON. */
   readonly evidence: JsonObject
 
   constructor(code: DialErrorCode, message: string, evidence: JsonObject = {}) {

@@ -1,4 +1,6 @@
-/** @module Why a guarded request came to nothing, in words without any part of the URL but its host: paths and queries are secrets of some receivers. */
+/**
+ * @module The reason why a guarded request failed, as text with no part of the URL except its host, because some receivers have secrets in paths and queries.
+ */
 import { DialError } from './dial-error.ts'
 
 export function dialFailure(error: unknown, timeoutMs: number): string {

@@ -1,4 +1,4 @@
-/** @module A `fetch` that dials only what it is configured to trust: the address that is checked is the address that is connected to. */
+/** @module A `fetch` that connects only to configured addresses: the address that is checked is the address that is used. */
 import { lookup as dnsLookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { buildConnector } from 'undici'
@@ -13,18 +13,18 @@ import {
   type Trusted,
 } from './trusted-addresses.ts'
 
-/** Which addresses may be dialled, and the bounds of an exchange in bytes and milliseconds. */
+/** The allowed addresses, and the limits of an exchange in bytes and milliseconds. */
 export interface TrustOptions {
   /**
-   * What may be dialled; nothing else is. Host names (`api.example.com`, at the port of the scheme; `api.example.com:8443`) are dialled
-   * at public addresses. Loopback, private, link-local and all other addresses must be named: `127.0.0.1:11434`, `10.1.0.0/16`.
+   * Allowed targets; all others are refused. Host names (`api.example.com` at the default port of the scheme, or `api.example.com:8443`) are allowed at public
+   * addresses. Loopback, private, link-local and other non-public addresses must be listed: `127.0.0.1:11434`, `10.1.0.0/16`.
    */
   readonly allow: readonly string[]
-  /** Largest response body; default 32 MiB. */
+  /** Maximum size of a response body; default 32 MiB. */
   readonly maxResponseBytes?: number
-  /** Milliseconds for a whole exchange, its stream included; default 10 minutes. */
+  /** Timeout of a whole exchange, including its stream, in milliseconds; default 10 minutes. */
   readonly timeoutMs?: number
-  /** Addresses of a host name; default: the system's resolver. Asked once for each connection. */
+  /** Resolves a host name to addresses, once per connection; default: the system's resolver. */
   readonly lookup?: (host: string) => Promise<readonly string[]>
 }
 
@@ -35,8 +35,8 @@ const CONNECT_MS = 10_000
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
 /**
- * Redirects are refused. What it throws is made by `refusal` of a `DialError`: `invalid-allow` at once, the others from the request, or
- * while the body is read.
+ * Redirects are refused. `refusal` converts each `DialError` to the error that is thrown: `invalid-allow` immediately, the others by the request or while its
+ * body is read.
  */
 export function guardedFetch(options: TrustOptions, refusal: (error: DialError) => Error = (error) => error): Fetch {
   const { maxResponseBytes = RESPONSE_MAX_BYTES } = options
@@ -44,7 +44,7 @@ export function guardedFetch(options: TrustOptions, refusal: (error: DialError) 
   const exchange = exchanges(options, translate)
   return async (input, init = {}) => {
     const response = await exchange(input, init).catch((error: unknown) => {
-      // What was refused says so itself; fetch hides it behind "fetch failed".
+      // `fetch` wraps a refusal in a "fetch failed" error, so the cause is thrown instead.
       throw translate(error instanceof Error && error.cause instanceof DialError ? error.cause : error)
     })
     const { status, statusText, headers } = response
@@ -56,10 +56,10 @@ export function guardedFetch(options: TrustOptions, refusal: (error: DialError) 
   }
 }
 
-/** One exchange after another, redirects refused. */
+/** Returns a function that makes one exchange and refuses redirects. */
 function exchanges(options: TrustOptions, translate: (error: unknown) => unknown) {
   const trusted = trustedBy(options, translate)
-  // Loaded at the first request: whoever dials nothing need not wait for it.
+  // Loaded at the first request, to save the load time if there is none.
   let opened: ReturnType<typeof openTrusted> | undefined
   return async (input: string | URL | Request, init: RequestInit) => {
     const url = input instanceof Request ? input.url : String(input)
@@ -84,7 +84,7 @@ function trustedBy({ allow }: TrustOptions, translate: (error: unknown) => unkno
   }
 }
 
-/** What the address behind a name is judged by. */
+/** Inputs for checking the addresses of a host name. */
 interface Trust {
   readonly trusted: readonly Trusted[]
   readonly lookup: NonNullable<TrustOptions['lookup']>
@@ -92,8 +92,8 @@ interface Trust {
 }
 
 async function openTrusted(trusted: readonly Trusted[], { lookup = systemLookup }: TrustOptions) {
-  // Each import has a catch of its own: a bundler then takes a package that is not installed for an optional one, and does not fail. Whole modules: a
-  // bundler may leave a CommonJS package no names of its own.
+  // Each import has its own catch, so that bundlers treat a missing package as optional. Whole modules are imported, because a bundler may not provide named
+  // exports of a CommonJS package.
   const [{ default: undici }, { default: library }] = await Promise.all([
     import('undici').catch(missing),
     import('ipaddr.js').catch(missing),
@@ -112,7 +112,7 @@ function trustedConnector(connect: buildConnector.connector, trust: Trust): buil
   return (query, done) => {
     checkedAddress(trust, query)
       .then((address) => {
-        // A certificate is for the name that was requested, not for its address.
+        // A certificate is issued for the requested name, not for its address.
         const servername = query.servername ?? (isIP(query.hostname) === 0 ? query.hostname : undefined)
         connect({ ...query, hostname: address, ...(servername !== undefined && { servername }) }, done)
       })
@@ -120,7 +120,7 @@ function trustedConnector(connect: buildConnector.connector, trust: Trust): buil
   }
 }
 
-/** One address, all of whose siblings may be dialled as well: a name that mixes them is up to something. */
+/** Resolves a host name to one address. All addresses of the name must be allowed, because a name that mixes allowed and other addresses is suspicious. */
 async function checkedAddress(
   { trusted, lookup, library }: Trust,
   { hostname, port, protocol }: buildConnector.Options,
@@ -145,7 +145,7 @@ function refused(detail: string, host: string): DialError {
   return new DialError('address-refused', detail, { host })
 }
 
-/** Counted as it is read, decompressed: what is longer breaks off. */
+/** Counts decompressed bytes while they are read; a longer body ends with an error. */
 function limited(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,

@@ -1,4 +1,4 @@
-/** @module Which addresses may be dialled: what was named, and nothing else. Pure. */
+/** @module Decides which addresses may be connected to: only those that are listed. Pure. */
 import { isIP, isIPv6 } from 'node:net'
 import type ipaddr from 'ipaddr.js'
 import { DialError } from './dial-error.ts'
@@ -12,30 +12,30 @@ interface NamedHost {
 interface NamedBlock {
   readonly kind: 'block'
   readonly range: string
-  /** Undefined: this one address, whatever form it is written in. */
+  /** Undefined for a single address, in any notation. */
   readonly bits: number | undefined
   readonly port: number | undefined
 }
 
-/** What knows the forms and the special ranges of addresses; loaded when the first one is to be judged. */
+/** The library for notations and special ranges of addresses, loaded when the first one is checked. */
 export type AddressLibrary = typeof ipaddr
 
 export type Trusted = NamedHost | NamedBlock
 
 export interface Target {
-  /** As a URL gives it: lower case, literal addresses normalised, IPv6 with or without its brackets. */
+  /** The host as in a parsed URL: lower case, normalised literal addresses, IPv6 with or without brackets. */
   readonly host: string
   readonly port: number
   readonly protocol: string
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 }
-/** Addresses of cloud machinery that lie among public ones: the host agent of Azure. */
+/** Cloud infrastructure at public addresses: the host agent of Azure. */
 const MACHINERY: ReadonlySet<string> = new Set(['168.63.129.16'])
-/** All that is assigned for global unicast (IANA): what lies outside is of no use to a client. */
+/** The range assigned for global unicast (IANA); clients need no address outside it. */
 const GLOBAL_V6 = '2000::/3'
 
-/** Host names, `host:port`, addresses and CIDR blocks. Throws `invalid-allow`. */
+/** Parses host names, `host:port`, addresses and CIDR blocks. Throws `invalid-allow`. */
 export function parseTrusted(allow: readonly string[]): Trusted[] {
   if (allow.length === 0) throw invalid('nothing is allowed: name the hosts, addresses or blocks that may be dialled')
   return allow.map(parseEntry)
@@ -49,7 +49,7 @@ function parseEntry(entry: string): Trusted {
       throw invalid(`${entry} is no CIDR block such as 10.1.0.0/16: name hosts without a scheme`)
     return { kind: 'block', range, bits: Number(bits), port: undefined }
   }
-  // A bare IPv6 address has colons of its own.
+  // A bare IPv6 address contains colons, so it needs brackets.
   const literal = isIPv6(entry) ? `[${entry}]` : entry
   const url = URL.canParse(`http://${literal}`) ? new URL(`http://${literal}`) : undefined
   const portText = /:(\d+)$/.exec(literal)?.[1]
@@ -61,14 +61,14 @@ function parseEntry(entry: string): Trusted {
   return isIP(host) === 0 ? { kind: 'host', host, port } : { kind: 'block', range: host, bits: undefined, port }
 }
 
-/** Why nothing at all may be dialled under this name; undefined: its addresses decide. */
+/** The reason why this name is refused; undefined if its addresses decide. */
 export function hostFault(trusted: readonly Trusted[], target: Target): string | undefined {
   const host = bare(target.host)
   if (isIP(host) !== 0 || isNamed(trusted, { ...target, host })) return undefined
   return `${host}:${target.port} is not among what may be dialled`
 }
 
-/** Why this address may not be dialled for the target; undefined: it may. */
+/** The reason why this address is refused for the target; undefined if it is allowed. */
 export function addressFault(
   library: AddressLibrary,
   { trusted, target, address }: { trusted: readonly Trusted[]; target: Target; address: string },
@@ -98,7 +98,7 @@ function isIn(library: AddressLibrary, address: Address, { range, bits }: NamedB
   return address.kind() === block.kind() && address.match(block, bits)
 }
 
-/** A unicast address of the public internet, in no range that means something else, whatever form it was written in. */
+/** Whether it is a unicast address of the public internet and in no special range, in any notation. */
 function isPublic(library: AddressLibrary, address: Address): boolean {
   if (address.range() !== 'unicast' || MACHINERY.has(address.toString())) return false
   return address.kind() === 'ipv4' || address.match(library.parseCIDR(GLOBAL_V6))

@@ -1,4 +1,4 @@
-/** @module What the ledger records of one export: that it began, before its first byte leaves, and how it ended, before its last. */
+/** @module The ledger's records of one export: its start, before the first byte is sent, and its end, before the last one is. */
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Caller, Ledger, PinnedTree } from '../ledger/ledger.ts'
 import type { MadeSoFar } from './export-body.ts'
@@ -7,17 +7,17 @@ export interface ExportFacts {
   readonly exportId: string
   readonly format: string
   readonly run: string | undefined
-  /** Beside the run; undefined or without members where there is none. */
+  /** Filter in addition to the run; undefined or empty for none. */
   readonly filter: JsonObject | undefined
   readonly tree: PinnedTree | null
 }
 
 /** `start` and `complete` throw `StoreUnavailableError`. */
 export interface ExportRecord {
-  /** `offset`: so many bytes of the file are there already. */
+  /** `offset`: number of bytes that the client already has. */
   start(offset?: number): Promise<void>
   complete(made: MadeSoFar): Promise<void>
-  /** With what was made until then. Never rejects: the start is on record, and without an end it counts as cut. */
+  /** Records what was produced until the cut. Never rejects: the start is recorded, and an export without a recorded end counts as cut. */
   cut(made: MadeSoFar): Promise<void>
 }
 
@@ -43,7 +43,7 @@ export function exportRecord({ exports }: Pick<Ledger, 'exports'>, caller: Calle
   }
 }
 
-/** Who exports, as the file itself says it. */
+/** The exporting party, as stated in the file. */
 export function exportedBy({ actor, principal, via }: Caller) {
   return { actor, ...(principal !== undefined && { principal }), ...(via && { via: [...via] }) }
 }

@@ -1,6 +1,6 @@
 /**
- * @module CloudEvents 1.0 in the JSON event format: one a line, or all in one batch. `data` is the sealed record as it was signed. Context
- * attributes hold no actor: the specification lets every intermediary log them.
+ * @module CloudEvents 1.0 in the JSON event format: one per line, or all in one batch. `data` is the sealed record as it was signed. Context attributes do not
+ * contain the actor: the specification allows every intermediary to log them.
  */
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { ExportFormat, ExportScope, ExportTrailer, FormatWriter } from './format.ts'
@@ -12,7 +12,7 @@ import { inQuotes, writtenOnce } from './written-once.ts'
 const TYPE_PREFIX = 'dev.countersign.'
 export const CLOUDEVENT_TRAILER_TYPE = `${TYPE_PREFIX}export.trailer.v1`
 
-/** `dev.countersign.tool.call.claimed.v1` of ToolCallClaimed. */
+/** `dev.countersign.tool.call.claimed.v1` for ToolCallClaimed. */
 export function cloudEventType(type: string, version: unknown): string {
   const words = type.match(/[A-Z][a-z]*/g) ?? [type]
   return `${TYPE_PREFIX}${words.map((word) => word.toLowerCase()).join('.')}.v${typeof version === 'number' ? version : 1}`
@@ -22,7 +22,7 @@ function sourceOf({ ledgerId, tenant }: ExportScope): string {
   return `/ledgers/${ledgerId}/tenants/${tenant}`
 }
 
-/** Writes the JSON text of events, without a line feed: what a type or a stream has in common is written once. */
+/** Formats the JSON text of events, without a line feed; the common parts of a type or a stream are formatted once. */
 function eventTexts(scope: ExportScope): (event: LedgerEvent) => string {
   const source = JSON.stringify(sourceOf(scope))
   const firstVersion = writtenOnce((type) => JSON.stringify(cloudEventType(type, 1)))
@@ -53,7 +53,7 @@ function eventTexts(scope: ExportScope): (event: LedgerEvent) => string {
 
 const FIRST_VERSION_END = ',"v":1}'
 
-/** In a canonical text a quote behind a comma begins a member, and the last brace ends the body: the member is its own. */
+/** In canonical JSON, a comma followed by a quote begins a member, and the last brace ends the body: so `v` is a member of the body itself. */
 function isFirstVersion({ seal, texts, data }: LedgerEvent): boolean {
   return (seal === 'valid' && texts.data.endsWith(FIRST_VERSION_END)) || data.v === 1
 }

@@ -1,6 +1,6 @@
 /**
- * @module CSV (RFC 4180, CRLF, a header line). A cell that a spreadsheet would take for a formula, and one that begins with an apostrophe,
- * gets an apostrophe in front (OWASP, ASVS 1.2.10): whoever reads the cells back takes one leading apostrophe away.
+ * @module CSV (RFC 4180, CRLF, with a header line). A cell that a spreadsheet would interpret as a formula, or that begins with an apostrophe, is prefixed
+ * with an apostrophe (OWASP, ASVS 1.2.10): a reader removes one leading apostrophe.
  */
 import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
@@ -11,7 +11,7 @@ import { runOf } from './run-of.ts'
 /** `type` of the last row, whose `data` is the trailer. */
 export const CSV_TRAILER_TYPE = 'ExportTrailer'
 
-/** `named`: the members of the body that columns name, among others. */
+/** `named`: the members of the body that columns use, and possibly others. */
 type Cell = (event: LedgerEvent, named: JsonObject) => string | number | undefined
 
 const COLUMNS: Readonly<Record<string, Cell>> = {
@@ -39,13 +39,13 @@ const COLUMNS: Readonly<Record<string, Cell>> = {
   mac: ({ header }) => header.mac,
   salt: ({ texts }) => texts.salt,
 }
-/** The last column: most of a row. */
+/** The last column, which is most of a row. */
 const DATA = 'data'
 const NAMES = [...Object.keys(COLUMNS), DATA]
 const CELLS = Object.values(COLUMNS)
 const NAMED: ReadonlySet<string> = new Set(['agent', 'tool', 'callId'])
 
-/** Also the full-width forms, which some programs read as the plain ones. */
+/** Includes the full-width forms, which some programs treat like the plain ones. */
 const FORMULA_STARTS = new Set([
   "'",
   '=',
@@ -61,7 +61,7 @@ const FORMULA_STARTS = new Set([
   '\uff0d',
   '\uff20',
 ])
-/** RFC 4180 quotes commas, quotes and line ends; a reader may take the others for a border, too. */
+/** RFC 4180 quotes commas, quotes and line ends; a reader may treat the others as separators, too. */
 const QUOTED = /[",\r\n\0\t;\ufeff]/
 const LINE_END = '\r\n'
 
@@ -84,10 +84,10 @@ export const csv: ExportFormat = {
   }),
 }
 
-/** The body of an event has a member, and so a quote: its cell stands in quotes, and is no formula. */
+/** An event's body has a member and so contains a quote: its cell is quoted, and cannot be a formula. */
 const OBJECT_START = '{"'
 
-/** All but the last, with the comma behind them. */
+/** All cells but the last, each followed by a comma. */
 function cellsBefore(event: LedgerEvent): string {
   const members = event.seal === 'valid' ? membersOf(event.texts.data, NAMED) : undefined
   const named = members ?? event.data

@@ -1,4 +1,4 @@
-/** @module The body of an export, all that stands before its trailer: made in portions, counted and digested as they are made. */
+/** @module The body of an export, everything before its trailer: produced in portions, which are counted and hashed as they are produced. */
 import { createHash } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
@@ -11,7 +11,7 @@ import { ExportFile, TextBytes } from './export-file.ts'
 import type { ExportScope, FileText, FormatWriter } from './format.ts'
 import type { FormatName } from './formats.ts'
 
-/** What of the file is made so far, the part before the offset included. */
+/** The part of the file that was produced so far, including the part before the offset. */
 export interface MadeSoFar {
   readonly events: number
   readonly bytes: number
@@ -19,29 +19,29 @@ export interface MadeSoFar {
   readonly digest: string
 }
 
-/** The same, while it grows. */
+/** A mutable version of `MadeSoFar`. */
 export type Making = { -readonly [K in keyof MadeSoFar]: MadeSoFar[K] }
 
 export const NOTHING_MADE: MadeSoFar = { events: 0, bytes: 0, digest: `sha256:${createHash('sha256').digest('hex')}` }
 
 export interface BodyPortion extends MadeSoFar {
-  /** What was found so far of events that are lost, of the whole file. */
+  /** Lost events of the whole file that were found so far. */
   readonly losses: readonly Loss[]
-  /** Empty where all of it lies before the offset. */
+  /** Empty if the whole portion is before the offset. */
   readonly chunk: Uint8Array
 }
 
-/** What is made in portions, each when it is requested. */
+/** Data that is produced in portions, each on request. */
 export interface Portions<T> {
-  /** Undefined once all of it is made. Rejects with what reading the store throws. */
+  /** The next portion; undefined at the end. Rejects with what reading the store throws. */
   next(): Promise<T | undefined>
-  /** Nobody wants more: what is being made ends soon, where it is made by another thread. */
+  /** The client wants no more: production in another thread ends soon. */
   leave(): void
-  /** Gives back what it holds, wherever it is. */
+  /** Releases all resources, also those in another thread. */
   close(): Promise<void>
 }
 
-/** Made in this thread, whose readers are known to leave by their own pace. */
+/** Portions that are produced in this thread, where a pace detects that a reader has left. */
 export function portionsOf<T>(made: AsyncGenerator<T, void>): Portions<T> {
   return {
     next: async () => {
@@ -63,16 +63,16 @@ export interface LinesRequest {
   readonly format: FormatName
   readonly ledgerId: string
   readonly tenant: string
-  /** Whose share of the readers' time it takes. */
+  /** The caller to whose share of read time the work is charged. */
   readonly caller: string
   readonly run?: string
-  /** What the index of the audit finds, as of a size of the log, instead of all. */
+  /** Restricts the events to those that the audit index finds, as of a size of the log. */
   readonly matching?: { readonly filter: EventQuery; readonly asOf: AsOf }
-  /** Leaves of the pinned log: those that lines may name. */
+  /** Number of leaves of the pinned log; lines may name only these. */
   readonly leaves: number
-  /** There is a tree of them, that the events are held against: the log is kept, and has not stopped before the pin. */
+  /** Whether the events are compared with a tree: the log is kept, and has not stopped before the pin. */
   readonly hasTree: boolean
-  /** Of a part of the log: the event before it. */
+  /** For a part of the log: position of the event before it. */
   readonly after?: Position
   readonly filter?: ExportScope['filter']
   readonly part?: ExportScope['part']
@@ -80,45 +80,45 @@ export interface LinesRequest {
 }
 
 export interface BodyRequest extends LinesRequest {
-  /** So many bytes are there already. */
+  /** Number of bytes that the client already has. */
   readonly offset: number
 }
 
-/** Makes bodies elsewhere than in the thread that writes. */
+/** Produces bodies outside the thread that writes. */
 export interface BodyMaker {
-  /** Undefined where the thread that writes makes it in no more time. `linesHere`: in that thread, of an export of the tenant's log or a part of it. */
+  /** Undefined if the writing thread would take no longer. `linesHere`: produces lines of an export of the tenant's log, or of a part of it, in that thread. */
   body(request: BodyRequest, linesHere: LinesMaker): ExportBody | undefined
 }
 
-/** Of the events behind `after`, up to `until`; `isFirst` where they begin the file. */
+/** Lines of the events after `after`, up to `until`; `isFirst` if they begin the file. */
 export type LinesMaker = (range: Pick<LinesRequest, 'after' | 'until'>, isFirst: boolean) => Portions<LinesPortion>
 
-/** Of a portion of a stretch: most stretches are one. */
+/** Size of a portion of a stretch; most stretches are one portion. */
 export const LINES_BYTES = 1024 * 1024
-/** Enough for a usual stretch. */
+/** Enough for a typical stretch. */
 const LINES_ROOM_BYTES = 768 * 1024
 
-/** A stretch of a file, made apart from what stands before and behind it. */
+/** A portion of a stretch of a file, which is produced independently of the stretches before and after it. */
 export interface LinesPortion {
   readonly chunk: Uint8Array
-  /** In this chunk. */
+  /** Number of events in this chunk. */
   readonly events: number
-  /** Of the last of them. */
+  /** Time of the last of these events. */
   readonly lastTime: string | undefined
-  /** Nothing more comes of the stretch. */
+  /** Whether this is the last portion of the stretch. */
   readonly isLast: boolean
-  /** What was found so far of events that are lost, of the stretch. */
+  /** Lost events of the stretch that were found so far. */
   readonly losses: readonly Loss[]
 }
 
 export interface LinesSource {
   readonly pages: AsyncIterable<readonly LedgerEvent[]>
-  /** Is told of each event. */
+  /** Receives each event. */
   readonly reading: EventReading
   readonly writer: FormatWriter
-  /** A portion is sent as soon as it has so many bytes, and at the end of a page. */
+  /** A portion is sent when it has this many bytes, and at the end of a page. */
   readonly portionBytes: number
-  /** A page that is shorter is not a portion by itself. Default: every page is one. */
+  /** Whether the end of a page also ends a portion. Default true. */
   readonly wholePages?: boolean
 }
 
@@ -126,7 +126,7 @@ export interface BodySource extends LinesSource {
   readonly offset: number
 }
 
-/** Made here, as it is read. */
+/** A body that is produced in this thread as the events are read. */
 export function bodyOf({ offset, ...source }: BodySource): ExportBody {
   const file = new ExportFile(offset)
   let lastTime: string | undefined
@@ -148,7 +148,7 @@ export function bodyOf({ offset, ...source }: BodySource): ExportBody {
   }
 }
 
-/** The lines alone; with what stands before the first line of a file where they are the first of one. */
+/** The lines alone, preceded by the head of the file if they are its first ones. */
 export async function* linesOf(
   source: LinesSource,
   { isFirst }: { readonly isFirst: boolean },
@@ -164,14 +164,14 @@ export async function* linesOf(
   }
 }
 
-/** A room for each stretch would have the engine look for garbage four times as often: it counts what lies outside its heap. */
+/** Buffers are reused: allocating one per stretch would trigger garbage collection four times as often, since the engine counts external memory. */
 const idleTexts: TextBytes[] = []
 const IDLE_TEXTS_MAX = 2
 const IDLE_ROOM_MAX_BYTES = 4 * LINES_BYTES
 
 type Filled = Omit<LinesPortion, 'chunk'>
 
-/** Writes all but the trailer to where the file is gathered, and pauses wherever a portion is to be taken from there. */
+/** Writes everything but the trailer to `file`, and pauses whenever a portion is to be taken from there. */
 async function* fill(
   file: FileText & { readonly waiting: number },
   { pages, reading, writer, portionBytes, wholePages = true }: LinesSource,
@@ -193,7 +193,7 @@ async function* fill(
       lastTime = event.header.time
       if (file.waiting > portionBytes) yield filled(false)
     }
-    // Also an empty one: an offset far ahead gives nothing for long, and its reader may leave meanwhile.
+    // Also an empty portion: before a distant offset there are no bytes for a long time, and the reader may leave in the meantime.
     if (wholePages) yield filled(false)
   }
   reading.end()

@@ -1,7 +1,7 @@
-/** @module The bytes of one file that is exported: written as UTF-8 as they come, digested whole, sent from an offset on. */
+/** @module The bytes of one exported file: encoded as UTF-8 when added, hashed as a whole, and sent from an offset on. */
 import { createHash } from 'node:crypto'
 
-/** A UTF-16 unit takes at most three bytes of UTF-8. */
+/** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const UNIT_BYTES = 3
 const FIRST_BYTES = 16 * 1024
 
@@ -9,15 +9,15 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const CONTROLS_END = 0x20
 
-/** How a text is written between quotes. */
+/** Rules for writing a text between quotes. */
 interface Within {
-  /** Of each byte, how many stand for it; 0 for those whose escapes are of several forms. */
+  /** For each byte value, the number of bytes that represent it; 0 for bytes with several escape forms. */
   readonly bytes: Uint8Array
-  /** What stands before the byte where it is two. */
+  /** The byte that precedes a byte represented by two. */
   readonly mark: number
 }
 
-/** A string of JSON. */
+/** A JSON string. */
 const JSON_STRING: Within = {
   bytes: Uint8Array.from({ length: 256 }, (_, byte) => {
     if (byte < CONTROLS_END) return 0
@@ -25,7 +25,7 @@ const JSON_STRING: Within = {
   }),
   mark: BACKSLASH,
 }
-/** A cell of CSV. */
+/** A CSV cell. */
 const CSV_CELL: Within = {
   bytes: Uint8Array.from({ length: 256 }, (_, byte) => (byte === QUOTE ? 2 : 1)),
   mark: QUOTE,
@@ -34,18 +34,18 @@ const CSV_CELL: Within = {
 const SCRATCH_BYTES = 64 * 1024
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
 
-/** Text as bytes, written where it is gathered: to join the lines first, as one string, takes four times as long. */
+/** Text as bytes, encoded directly into the buffer: joining the lines as one string first takes four times as long. */
 export class TextBytes {
-  /** Bytes since the last portion. */
+  /** Number of bytes since the last portion. */
   waiting = 0
   #room: Buffer
 
-  /** With room for so many: each time that it is too little, as much again is copied. */
+  /** `roomBytes`: initial size of the buffer; each time it is too small, its content is copied to a larger one. */
   constructor(roomBytes = 0) {
     this.#room = Buffer.allocUnsafeSlow(roomBytes)
   }
 
-  /** That it holds on to. */
+  /** Size of the buffer. */
   get roomBytes(): number {
     return this.#room.length
   }
@@ -55,22 +55,22 @@ export class TextBytes {
   }
 
   /**
-   * A well-formed text as it stands within a string of JSON, without the quotes around it. The engine takes twice as long for that, and the text that it
-   * makes is copied twice more.
+   * Adds a well-formed text as the content of a JSON string, without the quotes around it. The engine takes twice as long for this, and copies the resulting
+   * text twice more.
    */
   addEscaped(text: string): void {
     if (!this.#addWithin(text, JSON_STRING)) this.add(JSON.stringify(text).slice(1, -1))
   }
 
-  /** A well-formed text as it stands within a quoted cell of CSV, without the quotes around it: the engine takes thrice as long. */
+  /** Adds a well-formed text as the content of a quoted CSV cell, without the quotes around it: the engine takes three times as long. */
   addDoubled(text: string): void {
     if (!this.#addWithin(text, CSV_CELL)) this.add(text.replaceAll('"', '""'))
   }
 
-  /** False, and nothing is added, where it is long or holds what is escaped in several forms. */
+  /** Returns false and adds nothing if the text is long, or contains a byte with several escape forms. */
   #addWithin(text: string, { bytes: bytesOf, mark }: Within): boolean {
     if (text.length * UNIT_BYTES > SCRATCH_BYTES) return false
-    // What is marked here is one byte by itself and two with its mark: fewer than a unit may take.
+    // A marked byte takes two bytes, which is less than the three reserved per code unit.
     const room = this.#reserved(text.length * UNIT_BYTES)
     const end = scratch.write(text)
     let to = this.waiting
@@ -89,7 +89,7 @@ export class TextBytes {
     return true
   }
 
-  /** What was added since the last time, in a buffer that holds nothing else. */
+  /** Returns what was added since the last call, in a buffer of exactly that size. */
   take(): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(this.waiting)
     bytes.set(this.#room.subarray(0, this.waiting))
@@ -103,7 +103,7 @@ export class TextBytes {
     return this.#reserved(Buffer.byteLength(text))
   }
 
-  /** With so many bytes free. */
+  /** The buffer, with at least `bytes` bytes free. */
   #reserved(bytes: number): Buffer {
     const room = this.#room
     const needed = this.waiting + bytes
@@ -140,12 +140,12 @@ export class ExportFile {
     this.#text.addDoubled(text)
   }
 
-  /** What was added since the last one, without what lies before the offset. */
+  /** What was added since the last portion, without the bytes before the offset. */
   portion(): Uint8Array {
     return this.pass(this.#text.take())
   }
 
-  /** The same of bytes that were made elsewhere. */
+  /** The same for bytes that were produced in another place. */
   pass(bytes: Uint8Array): Uint8Array {
     const known = Math.min(Math.max(this.#offset - this.bytes, 0), bytes.length)
     this.#hash.update(bytes)
@@ -153,7 +153,7 @@ export class ExportFile {
     return bytes.subarray(known)
   }
 
-  /** Of all that was sent in portions so far. */
+  /** Digest of all portions so far. */
   digest(): string {
     return `sha256:${this.#hash.copy().digest('hex')}`
   }

@@ -1,4 +1,4 @@
-/** @module Which events an export holds, and those before a part of the log that its format has to know. */
+/** @module The events of an export, and the earlier events of runs that a format needs for a part of the log. */
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
@@ -13,7 +13,7 @@ export type EventPages = AsyncIterable<readonly LedgerEvent[]>
 export interface PinnedQuery {
   readonly query: EventQuery
   readonly pin: ExportPin
-  /** Of a part of the log: the event before it. */
+  /** For a part of the log: position of the event before it. */
   readonly after: Position | undefined
 }
 
@@ -36,7 +36,7 @@ export async function pagesOf(ledger: Ledger, caller: Caller, pinned: PinnedQuer
   }
 }
 
-/** What the index of the audit finds, in the order of the log. */
+/** The events that the audit index finds, in log order. */
 async function matchingPages({ audit }: Ledger, caller: Caller, { query, pin }: PinnedQuery): Promise<FoundPages> {
   const { until, tree } = pin
   if (audit === undefined || tree === null)
@@ -46,7 +46,7 @@ async function matchingPages({ audit }: Ledger, caller: Caller, { query, pin }: 
       detail: 'a query needs the index of the audit and the log, and this ledger keeps none',
     }
   const asOf = { treeSize: tree.size, position: until ?? null, eventId: null }
-  // A query that cannot be asked is refused now, and not in the middle of a file.
+  // An invalid query is refused now, not in the middle of a file.
   const refused = await audit.matchingRefusal(caller, query, { asOf })
   if (refused !== undefined) return { ok: false, code: 'invalid-query', detail: refused.detail }
   return { ok: true, value: audit.matching(caller, query, { asOf }) }
@@ -54,13 +54,13 @@ async function matchingPages({ audit }: Ledger, caller: Caller, { query, pin }: 
 
 async function* none(): AsyncGenerator<readonly LedgerEvent[], void> {}
 
-/** Runs that a part knows to be read back to their start: beyond them the one met longest ago is read once more where it comes again. */
+/** Number of runs that a part remembers as read from their start; if there are more, the run met first is read again when it recurs. */
 const READ_BACK_MAX = 10_000
 
-/** The first events of a run, up to a revision; undefined where it cannot be read. */
+/** The first events of a run, up to a revision; undefined if the run cannot be read. */
 export type RunBefore = (run: string, to: number) => Promise<EventPages | undefined>
 
-/** The same pages. What a run did before the part is told the writer first, when the part comes upon that run. */
+/** The same pages. When the part meets a run that began earlier, the writer first receives the run's events from before the part. */
 export async function* withBefore(
   pages: EventPages,
   writer: FormatWriter,
@@ -80,7 +80,7 @@ export async function* withBefore(
   }
 }
 
-/** A run that cannot be read has no spans that began before the part: what ends in it stands as a moment. */
+/** If a run cannot be read, spans that began before the part are unknown: their ends are written as moments. */
 async function tellBefore(writer: FormatWriter, pages: EventPages | undefined): Promise<void> {
   if (pages === undefined) return
   for await (const page of pages) for (const event of page) writer.before?.(event)

@@ -1,13 +1,13 @@
-/** @module Why there is nothing to export: a refusal of the ledger, or what the one who asked has to change. */
+/** @module Reasons why an export is refused: a refusal of the ledger, or a request that the caller has to change. */
 import type { Refusal } from '../domain/refusal.ts'
 
 export type ExportRefusal =
   | { readonly code: 'refused'; readonly detail: string; readonly refusal: Refusal }
-  /** The query cannot be answered in this form. */
+  /** The query cannot be answered in this format. */
   | { readonly code: 'invalid-query'; readonly detail: string }
-  /** What the export stands on is not kept by this ledger, or is not there yet. */
+  /** The data that the export needs is not kept by this ledger, or does not exist yet. */
   | { readonly code: 'not-found'; readonly detail: string }
-  /** The leaf to begin at lies beyond the log, which has so many. */
+  /** The requested first leaf is beyond the log, which has `treeSize` leaves. */
   | { readonly code: 'beyond-log'; readonly detail: string; readonly treeSize: number }
 
 export type Refused = { readonly ok: false } & ExportRefusal

@@ -1,56 +1,56 @@
-/** @module What a line format of exports is: pure text over events in their order, with a trailer in a form of its own. */
+/** @module A line format of exports: a pure function from events in order to text, with a trailer in the format's own form. */
 import type { ExportTrailer, PartHead } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 
 export type { ExportTrailer }
 
-/** What is exported, known before the first event. */
+/** The scope of an export, known before the first event. */
 export interface ExportScope {
   readonly ledgerId: string
   readonly tenant: string
-  /** The query whose events these are; absent where they are all of a run or a tenant. */
+  /** The query that selects the events; absent for all events of a run or a tenant. */
   readonly filter?: JsonObject
-  /** Where these are a part of the tenant's log: what it goes on from, and the time of the event before it, 0 where there is none. */
+  /** For a part of the tenant's log: the tree that it continues, and the time of the event before it in milliseconds, 0 if there is none. */
   readonly part?: PartHead & { readonly beforeMs: number }
-  /** Index of an event's leaf in the tenant's log, where it has one. */
+  /** Index of an event's leaf in the tenant's log; undefined if it has none. */
   readonly leafIndex: (eventId: string) => number | undefined
 }
 
-/** Where a file is gathered. */
+/** Buffer for the text of a file. */
 export interface FileText {
   add(text: string): void
-  /** A well-formed text as it stands within a string of JSON, without the quotes around it. */
+  /** Adds a well-formed text as the content of a JSON string, without the quotes around it. */
   addEscaped(text: string): void
-  /** A well-formed text as it stands within a quoted cell of CSV, without the quotes around it. */
+  /** Adds a well-formed text as the content of a quoted CSV cell, without the quotes around it. */
   addDoubled(text: string): void
 }
 
-/** One export under way. The texts, joined, are the file; the same events make the same bytes. */
+/** One export in progress. The concatenated texts are the file; the same events yield the same bytes. */
 export interface FormatWriter {
-  /** Before the first event. */
+  /** Text before the first event. */
   readonly head: string
-  /** May be empty: some formats wait for later events. */
+  /** May return an empty text: some formats wait for later events. */
   readonly event: (event: LedgerEvent) => string
-  /** Writes the same where the file is gathered, for formats in which that takes less time. */
+  /** Like `event`, but writes directly to the buffer, for formats in which that is faster. */
   readonly write?: (event: LedgerEvent, file: FileText) => void
-  /** Of formats that wait: takes an event from before a part, of which nothing is written. */
+  /** For formats that wait for later events: takes an event from before a part, which is not written. */
   readonly before?: (event: LedgerEvent) => void
-  /** What was waited for and has not come. Empty in a part: it comes with the part in which it ends. */
+  /** Text of what is still open at the end. Empty in a part: it is written with the part in which it ends. */
   readonly rest: () => string
-  /** Counts and digests all that stands before it: a file that does not end in one was cut. `lastTime`: of the last event, where there is one. */
+  /** Contains the count and digest of everything before it: a file without it was truncated. `lastTime`: time of the last event, if there is one. */
   readonly trailer: (trailer: ExportTrailer, lastTime: string | undefined) => string
 }
 
 export interface ExportFormat {
   readonly contentType: string
   readonly extension: string
-  /** What is written of an event depends on no other event: ranges of a log may be written side by side. */
+  /** Whether the text of an event depends on no other event, so that ranges of a log can be written in parallel. */
   readonly isByEvent: boolean
   readonly open: (scope: ExportScope) => FormatWriter
 }
 
-/** What lies beyond the pinned log has no leaf there. */
+/** An event beyond the pinned log has no leaf there. */
 export function leafWithin(size: number, leafOf: (eventId: string) => number | undefined): ExportScope['leafIndex'] {
   if (size === 0) return () => undefined
   return (eventId) => {
@@ -59,7 +59,7 @@ export function leafWithin(size: number, leafOf: (eventId: string) => number | u
   }
 }
 
-/** A member of a body, where it is a text. */
+/** A member of a body if it is a string; otherwise undefined. */
 export function textOf(data: LedgerEvent['data'], name: string): string | undefined {
   const value = data[name]
   return typeof value === 'string' ? value : undefined

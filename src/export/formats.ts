@@ -1,4 +1,4 @@
-/** @module Every line format by its name. */
+/** @module All line formats by name. */
 import { cloudEvents, cloudEventsBatch } from './cloudevents.ts'
 import { csv } from './csv.ts'
 import type { ExportFormat } from './format.ts'

@@ -1,6 +1,6 @@
 /**
- * @module An export from asking to trailer. It is on record before its first byte leaves and again before its last; one that is cut says
- * so on record, with what was made until then. The same pin makes the same bytes, so that a cut export is resumed by its length.
+ * @module An export from request to trailer. It is recorded before its first byte is sent and again before its last one; a cut export is recorded as cut, with
+ * what was produced until then. The same pin yields the same bytes, so that a cut export can be resumed at its length.
  */
 import { randomUUID } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
@@ -35,26 +35,26 @@ const PORTION_BYTES = 64 * 1024
 
 export interface ExportRequest {
   readonly format: FormatName
-  /** Only the events that answer it; without a member, and without one all the tenant's. */
+  /** Only the events that match it; all of the tenant's events if it is absent or empty. */
   readonly query?: EventQuery
-  /** Only the part of the tenant's log that begins at this leaf; goes with no query. */
+  /** Only the part of the tenant's log from this leaf on; cannot be combined with a query. */
   readonly from?: number
-  /** Where an earlier export was pinned, and how many of its bytes are there already. */
+  /** Pin of an earlier export, and the number of its bytes that the client already has. */
   readonly resume?: { readonly until: Position | undefined; readonly offset: number }
 }
 
 export interface PreparedExport {
   readonly format: ExportFormat
   readonly pin: ExportPin
-  /** To be awaited before the first byte leaves. Throws `StoreUnavailableError`. */
+  /** To be awaited before the first byte is sent. Throws `StoreUnavailableError`. */
   readonly start: () => Promise<void>
-  /** The file from `offset` on. Throws what reading the store throws, and the signal's reason at the next page: then the file has no trailer. */
+  /** The file from `offset` on. Throws what reading the store throws, and the signal's reason at the next page; the file then has no trailer. */
   readonly chunks: (signal?: AbortSignal) => AsyncGenerator<Uint8Array, void>
 }
 
 export type Prepared = { readonly ok: true; readonly value: PreparedExport } | Refused
 
-/** `elsewhere`: a thread of its own for what is read and formatted. */
+/** `elsewhere`: a separate thread for reading and formatting. */
 export async function prepareExport(
   ledger: Ledger,
   caller: Caller,
@@ -95,7 +95,7 @@ const partOfQuery: Refused = {
   detail: "from is a leaf of the tenant's whole log: it goes with no run and no filter; filter what arrives",
 }
 
-/** Records the start, then gives the file as text. Throws the refusal's detail where there is no such run. */
+/** Records the start, then yields the file as text. Throws the refusal's detail if the export is refused. */
 export async function* exportText(
   ledger: Ledger,
   caller: Caller,
@@ -118,7 +118,7 @@ interface PendingExport {
   readonly elsewhere: BodyMaker | undefined
 }
 
-/** The query but for the run; undefined where it says no more. */
+/** The query without the run; undefined if nothing else remains. */
 function filterOf({ run: _, ...filter }: EventQuery): JsonObject | undefined {
   return Object.keys(filter).length === 0 ? undefined : (filter as JsonObject)
 }
@@ -131,7 +131,7 @@ function chunksOf(inputs: PendingExport, signal?: AbortSignal): AsyncGenerator<U
 
 interface Ends {
   readonly signal: AbortSignal | undefined
-  /** Puts it on record as cut. Never rejects. */
+  /** Records the export as cut. Never rejects. */
   readonly cut: () => Promise<void>
 }
 
@@ -150,11 +150,11 @@ async function* fileChunks(
       const { chunk, events, bytes, digest } = portion
       Object.assign(made, { events, bytes, digest })
       found = portion.losses
-      // Before the bytes leave: it is not the yields alone that a reader can end it at.
+      // Checked before the bytes are sent: a reader can also end the export between two yields.
       signal?.throwIfAborted()
       if (chunk.length > 0) yield chunk
     }
-    // What was read comes first: what is known of the same place may come to be known later.
+    // Losses found by reading come first: the known losses may name the same place, and were found earlier.
     const losses = lossesMember([...found, ...input.pin.losses, ...(await lostBehind(input, made))])
     await input.record.complete(made)
     complete = true
@@ -167,7 +167,7 @@ async function* fileChunks(
   }
 }
 
-/** What the log knows of a run beyond what was read of it. */
+/** Losses known to the log after the last event of the run that was read. */
 async function lostBehind(
   { ledger, caller, request, pin }: PendingExport,
   { events }: MadeSoFar,
@@ -198,7 +198,7 @@ function trailerOf(
   })
 }
 
-/** In another thread where there is one; else here. */
+/** Produced in another thread if there is one; otherwise here. */
 function bodyFor(input: PendingExport): ExportBody {
   return remoteBody(input) ?? localBody(input)
 }
@@ -225,7 +225,7 @@ function remoteBody(input: PendingExport): ExportBody | undefined {
   )
 }
 
-/** Stretches of the tenant's log. */
+/** Produces stretches of the tenant's log in this thread. */
 function linesHere(input: PendingExport): LinesMaker {
   const { ledger, caller, request } = input
   let writer: FormatWriter | undefined

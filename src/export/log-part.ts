@@ -1,6 +1,6 @@
 /**
- * @module A part of the tenant's log: its events from one leaf to the pin. Whoever follows a log takes one part after the other, each from
- * where the trailer of the one before says that it ends: nothing is missing between them, and nothing is there twice.
+ * @module A part of the tenant's log: its events from one leaf to the pin. A follower requests one part after the other, each from the leaf at which the
+ * trailer of the previous part ends: nothing is missing or duplicated between them.
  */
 import type { PartHead } from '../../schemas/export-trailer.ts'
 import type { Caller, ExportPin, Ledger, PinnedEdge } from '../ledger/ledger.ts'
@@ -8,13 +8,13 @@ import type { Refused } from './export-refusal.ts'
 
 export interface PendingPart extends PartHead {
   readonly last: PinnedEdge['last']
-  /** Of the log at the pin: where the next part begins. */
+  /** Size of the log at the pin: the next part begins there. */
   readonly to: number
 }
 
 export type FoundPart = { readonly ok: true; readonly value: PendingPart } | Refused
 
-/** What a part from this leaf to the pin goes on from. Throws `LogGapError` where the store lost the event before it. */
+/** The tree that a part from this leaf to the pin continues. Throws `LogGapError` if the store lost the event before it. */
 export async function partFrom({ exports }: Ledger, caller: Caller, from: number, pin: ExportPin): Promise<FoundPart> {
   const { tree } = pin
   if (tree === null)

@@ -1,6 +1,6 @@
 /**
- * @module A few members of a body whose text was checked: to parse all of it costs four times as much, and most of it, such as a payload, says
- * nothing that a line names.
+ * @module A few members of a body whose text was checked: parsing all of it takes four times as long, and most of it, such as a payload, is not needed for a
+ * line.
  */
 
 import { type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
@@ -17,8 +17,8 @@ const CLOSE_OBJECT = 0x7d
 const NOT = -1
 
 /**
- * The members of these names that the text of an object in canonical form (RFC 8785) has. Undefined where the scan meets what no such text holds;
- * it looks at keys and at the borders of values, so that it is no check of the form. Never throws.
+ * The members with these names in the text of an object in canonical form (RFC 8785). Undefined if the scan meets something that such a text cannot contain;
+ * it examines only keys and the boundaries of values, so it does not validate the text. Never throws.
  */
 export function membersOf(text: string, names: ReadonlySet<string>): JsonObject | undefined {
   const found: { [name: string]: Json } = {}
@@ -51,7 +51,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** The place behind the value that begins at `at`. */
+/** The index after the value that begins at `at`. */
 function valueEnd(text: string, at: number): number {
   const code = text.charCodeAt(at)
   if (code === QUOTE) return stringEnd(text, at + 1)
@@ -61,7 +61,7 @@ function valueEnd(text: string, at: number): number {
   return end === at ? NOT : end
 }
 
-/** From behind the first bracket. */
+/** The index after the nested value; `start` is after the first bracket. */
 function nestedEnd(text: string, start: number): number {
   let depth = 1
   for (let at = start; at < text.length; ) {
@@ -79,7 +79,7 @@ function nestedEnd(text: string, start: number): number {
   return NOT
 }
 
-/** From behind the opening quote. */
+/** The index after the closing quote; `start` is after the opening quote. */
 function stringEnd(text: string, start: number): number {
   for (let at = text.indexOf('"', start); at !== NOT; at = text.indexOf('"', at + 1)) {
     let slashes = at

@@ -1,6 +1,6 @@
 /**
- * @module The line of an event in OCSF as text, members in OCSF's usual order. What the lines of a type, a stream or an actor have in common is
- * written once: to make an object of each event and write that takes three times as long.
+ * @module The OCSF line of an event as text, with members in OCSF's usual order. Common parts of the lines of a type, a stream or an actor are formatted once:
+ * building and serializing an object for each event takes three times as long.
  */
 import { ratingOf } from '../../projections/event-facts.ts'
 import type { EventType, Rating } from '../../schemas/event-type.ts'
@@ -32,10 +32,10 @@ const ROLE = { tool: 3, agent: 4, orchestrator: 5 } as const
 const SHA_256 = 3
 const OTHER = 99
 const HEX = 1
-/** How the fingerprint's bytes are made: our own form, so that nobody takes it for the digest of the OCSF object. */
+/** Serialization of the fingerprint's input: a form of our own, so that it is not taken for the digest of the OCSF object. */
 const SERIALIZATION = 'RFC 6962 leaf hash of the sealed header (RFC 8785) in raw_data'
 
-/** OCSF's "Unknown": of a type that this build does not know, nobody here can say more. */
+/** OCSF's "Unknown", for a type that this build does not know. */
 const UNKNOWN = 0
 
 export function classOf(activityId: number) {
@@ -51,7 +51,7 @@ export function classOf(activityId: number) {
 
 type Quote = (text: string) => string
 
-/** The line of an event, around the record as it was signed: what stands before `raw_data`, and what stands behind it, its line feed included. */
+/** The line of an event around the signed record: the text before `raw_data`, and the text after it, including the line feed. */
 export interface ActivityText {
   readonly before: string
   readonly after: string
@@ -91,20 +91,20 @@ export function activityTexts({ ledgerId }: ExportScope): (event: LedgerEvent) =
   }
 }
 
-/** What a line says of any body. */
+/** Members of a body that a line uses. */
 const LINE_MEMBERS: ReadonlySet<string> = new Set([
   ...['agent', 'tool', 'callId', 'usage'],
   ...['error', 'code', 'detail', 'reason', 'findings'],
 ])
 
-/** Of a type that says the same whatever its bodies are, those members alone, where the text fits its seal. */
+/** Only those members if the type's rating does not depend on the body and the seal is valid; otherwise the whole body. */
 function dataOf(event: LedgerEvent, { declared }: TypeTexts): JsonObject {
   const isRatedByType = declared !== undefined && typeof declared.rating !== 'function'
   const members = isRatedByType && event.seal === 'valid' ? membersOf(event.texts.data, LINE_MEMBERS) : undefined
   return members ?? event.data
 }
 
-/** As JSON has it: what is no finite number is null. */
+/** As in JSON: a number that is not finite becomes null. */
 function numberText(value: number): string {
   return Number.isFinite(value) ? String(value) : 'null'
 }
@@ -115,12 +115,12 @@ function member(name: string, value: Json | undefined): string {
 
 interface TypeTexts {
   readonly declared: EventType | undefined
-  /** Up to the severity. */
+  /** Text up to the severity. */
   readonly start: string
   readonly message: string
-  /** Up to the id of the request. */
+  /** Text up to the id of the request. */
   readonly api: string
-  /** Up to the revision. */
+  /** Text up to the revision. */
   readonly code: string
 }
 
@@ -147,13 +147,13 @@ function actorText(actor: string): string {
   return `{"user":{"uid":${name},"name":${name}}}`
 }
 
-/** The one responsible, and the program that acted for them. An agent's name goes to `ai_agent`. */
+/** The responsible principal, and the program that acted for it. An agent's name goes to `ai_agent`. */
 function actingText(actor: string, principal: string): string {
   const [by, of] = [JSON.stringify(actor), JSON.stringify(principal)]
   return `{"user":{"uid":${of},"name":${of}},"application":{"uid":${by},"name":${by}}}`
 }
 
-/** The ledger records who asked, not from which address. */
+/** The ledger records the caller's identity, but not its address. */
 function endpointText(actor: string): string {
   return `,"src_endpoint":{"name":${JSON.stringify(actor)}}`
 }
@@ -163,7 +163,7 @@ function statusText(header: Header, data: JsonObject): string {
   return member('status_code', code) + member('status_detail', detail)
 }
 
-/** Up to the entry's place: its id is not known to the event behind it, which knows the place. */
+/** Text up to the entry's place, which is its id here: the following event knows the place of its predecessor, but not the event id. */
 function metadataText(ledgerId: string, profiles: readonly string[]): string {
   const start = JSON.stringify({ version: VERSION, product: { ...PRODUCT, uid: ledgerId }, profiles })
   return `,"metadata":${start.slice(0, -1)},"uid":`
@@ -179,11 +179,11 @@ function traceText(traceparent: string | undefined): string {
 
 interface StreamTexts {
   readonly name: string
-  /** Without its closing quote. */
+  /** The JSON string without its closing quote. */
   readonly open: string
-  /** Up to the tenant. */
+  /** Text up to the tenant. */
   readonly names: string
-  /** What an agent's instance is called: its run. */
+  /** Instance of an agent: its run. */
   readonly instance: string
 }
 
@@ -194,7 +194,7 @@ function streamTexts(stream: string): StreamTexts {
   return { name, open: name.slice(0, -1), names: `,"log_name":${name},"tenant_uid":`, instance }
 }
 
-/** An entry of the chain by its place: the link of an event is a digest, so that its id is not known from the event behind it. */
+/** Id of a chain entry by its place: events link to their predecessor by digest, so the predecessor's event id is unknown. */
 function placeOf({ open }: StreamTexts, revision: number): string {
   return `${open}@${revision}"`
 }

@@ -1,4 +1,4 @@
-/** @module What an event says of how it ended, in OCSF's places: status, the API's response, and under `unmapped` what no released version knows. */
+/** @module The outcome of an event in OCSF attributes: status, response of the API, and under `unmapped` what no released version supports. */
 import { rulesOf } from '../../projections/event-facts.ts'
 import { declarationOf } from '../../schemas/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
@@ -6,13 +6,13 @@ import type { Verdict } from '../../schemas/verdict.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { textOf } from './format.ts'
 
-/** Findings that a status names in words; `raw_data` has all of them. */
+/** Limit for findings that a status describes; `raw_data` contains all of them. */
 const FINDINGS_MAX = 10
 
-/** An object while it is put together. */
+/** A mutable object. */
 type Writable = { [name: string]: Json }
 
-/** `code`: the rule or the code that decided. `detail`: why, in words. */
+/** `code`: the rule or code that decided. `detail`: the reason as text. */
 export function statusDetailOf({ header, data }: Pick<LedgerEvent, 'header' | 'data'>): {
   readonly code: string | undefined
   readonly detail: string | undefined
@@ -23,14 +23,14 @@ export function statusDetailOf({ header, data }: Pick<LedgerEvent, 'header' | 'd
   return { code, detail }
 }
 
-/** The error of a call, a compensation or a run, and the refusal of a request. */
+/** The error of a call, a compensation or a run, or the refusal of a request. */
 export function responseOf(data: JsonObject): JsonObject | undefined {
   const { code, message } = errorIn(data) ?? {}
   if (code === undefined && message === undefined) return undefined
   return { ...(code !== undefined && { error: code }), ...(message !== undefined && { error_message: message }) }
 }
 
-/** What OCSF has no attribute for. */
+/** Values for which OCSF has no attribute. */
 export function unmappedOf(data: JsonObject, verdict: Verdict | null): JsonObject | undefined {
   const unmapped: Writable = {}
   if (verdict !== null) unmapped.verdict = verdict

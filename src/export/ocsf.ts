@@ -1,6 +1,6 @@
 /**
- * @module OCSF 1.9.0: every event as API Activity (class 6003) with the profiles `ai_operation` and `record_integrity`, one JSON object a line.
- * `raw_data` is the sealed record as it was signed: the attestation is over that, not over the OCSF object around it.
+ * @module OCSF 1.9.0: every event as API Activity (class 6003) with the profiles `ai_operation` and `record_integrity`, one JSON object per line. `raw_data`
+ * is the sealed record as it was signed: the attestation covers that record, not the OCSF object around it.
  */
 import { trailerInOrder } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'

@@ -1,6 +1,6 @@
-/** @module A file that nobody began to read: a generator that was never begun runs no `finally`. */
+/** @module Cleanup for a file that no client began to read: a generator that was never started runs no `finally`. */
 
-/** The chunks as they are; where they are left before the first was requested, `unbegun` is awaited instead. */
+/** The same chunks; if they are closed before the first one was requested, `unbegun` is awaited. */
 export function orUnbegun<T>(chunks: AsyncGenerator<T, void>, unbegun: () => Promise<void>): AsyncGenerator<T, void> {
   let begun = false
   const begin = (): AsyncGenerator<T, void> => {
@@ -25,7 +25,7 @@ export function orUnbegun<T>(chunks: AsyncGenerator<T, void>, unbegun: () => Pro
     [Symbol.asyncIterator]() {
       return this
     },
-    // The declarations of a newer language than this build's name it too.
+    // The type declarations of newer language versions require this member.
     [Symbol.asyncDispose]: async () => {
       await leave()
       await chunks.return()

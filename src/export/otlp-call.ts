@@ -1,11 +1,11 @@
-/** @module The spans of calls: tools, compensations, models, and usage that belongs to no call. */
+/** @module Spans of calls: tools, compensations, models, and usage that belongs to no call. */
 import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { textOf } from './format.ts'
 import { linkOf, SPAN_KIND, SPAN_STATUS, type Span, type SpanLink } from './otlp-span.ts'
 import { runOf } from './run-of.ts'
 
-/** A claim that has no outcome yet. */
+/** A claim without an outcome so far. */
 export interface OpenCall {
   readonly stream: string
   readonly key: string
@@ -78,7 +78,7 @@ export function callSpan(call: OpenCall, { end, outcome, error }: CallEnd): Span
   }
 }
 
-/** A model's usage that was reported without a call. */
+/** Usage of a model that was reported without a call. */
 export function usageSpan({ header, data }: LedgerEvent, parentKey: string): Span {
   const attributes = usageAttributes(data.usage as JsonObject)
   const model = attributes['gen_ai.request.model']
@@ -103,7 +103,7 @@ export function usageSpan({ header, data }: LedgerEvent, parentKey: string): Spa
   }
 }
 
-/** OpenInference counts costs in US dollars, as a double; the exact amount stands beside it as a text. */
+/** OpenInference has costs in US dollars as a double; the exact amount is added as text. */
 export function usageAttributes(usage: JsonObject | undefined): Span['attributes'] {
   if (usage === undefined) return {}
   const { tokens, inputTokens, outputTokens } = usage

@@ -1,4 +1,4 @@
-/** @module Spans in OTLP/JSON: one request a line, hex ids, 64-bit integers as strings (OTLP 1.x, JSON Protobuf encoding). */
+/** @module Spans in OTLP/JSON: one request per line, hex ids, 64-bit integers as strings (OTLP 1.x, JSON Protobuf encoding). */
 import type { JsonObject } from '../../schemas/json.ts'
 import { sha256Hex } from '../signing/digests.ts'
 
@@ -8,7 +8,7 @@ export const SPAN_STATUS = { unset: 0, ok: 1, error: 2 } as const
 const TRACE_ID_DIGITS = 32
 const SPAN_ID_DIGITS = 16
 
-/** Whole numbers stay exact: they are printed as texts. What is a double by convention is marked as one. */
+/** Integers stay exact, since they are written as strings. Values that are doubles by convention are marked. */
 export type AttributeValue = string | number | { readonly double: number }
 
 export interface SpanLink {
@@ -17,11 +17,11 @@ export interface SpanLink {
 }
 
 export interface Span {
-  /** The stream of a run: one run is one trace. */
+  /** Stream of the run: one run is one trace. */
   readonly stream: string
-  /** What the span is of within its run; the same key is the same span. */
+  /** Identifies the span within its run; the same key is the same span. */
   readonly key: string
-  /** Key of the span above; absent at the root. */
+  /** Key of the parent span; absent for the root. */
   readonly parentKey?: string
   readonly name: string
   readonly kind: (typeof SPAN_KIND)[keyof typeof SPAN_KIND]
@@ -39,7 +39,7 @@ export interface Resource {
   readonly tenant: string
 }
 
-/** The trace of a run: derived, so that every export of it has the same ids. */
+/** The trace id of a run, derived from the stream, so that every export has the same ids. */
 export function traceIdOf(stream: string): string {
   return sha256Hex(`countersign/otlp/v1\n${stream}`).slice(0, TRACE_ID_DIGITS)
 }
@@ -66,7 +66,7 @@ export function spanLine(span: Span, resource: Resource): string {
   return requestLine(resource, {}, [body])
 }
 
-/** A request without a span, whose resource carries the attributes. */
+/** A request without spans, whose resource carries the attributes. */
 export function resourceLine(resource: Resource, attributes: Readonly<Record<string, AttributeValue>>): string {
   return requestLine(resource, attributes, [])
 }
@@ -103,7 +103,7 @@ function nanosOf(time: string): string {
   return `${Date.parse(time)}${NANOS_OF_MS}`
 }
 
-/** The span that a W3C traceparent names; undefined where there is none. */
+/** The span that a W3C traceparent names; undefined if there is none. */
 export function linkOf(traceparent: string | undefined): SpanLink | undefined {
   const [, traceId, spanId] = traceparent?.split('-') ?? []
   return traceId === undefined || spanId === undefined ? undefined : { traceId, spanId }

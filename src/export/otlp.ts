@@ -1,7 +1,7 @@
 /**
- * @module OTLP/JSON traces: a run is a trace; its handoffs, calls and model calls are spans with `gen_ai.*` names (semantic conventions of
- * generative AI, in development) and the span kinds and costs of OpenInference. A span is written when it ends, so that only what is open is
- * kept. Payloads stay out: the conventions make content opt-in.
+ * @module OTLP/JSON traces: a run is a trace; its handoffs, calls and model calls are spans with `gen_ai.*` names (semantic conventions of generative AI, in
+ * development) and the span kinds and costs of OpenInference. A span is written when it ends, so that only open spans are kept in memory. Payloads are left
+ * out: the conventions make content opt-in.
  */
 import { eachOf } from '../../projections/fold-table.ts'
 import type { EventType } from '../../schemas/events.ts'
@@ -30,7 +30,7 @@ export const otlp: ExportFormat = {
   },
 }
 
-/** What an event is to the spans of its run. */
+/** The role of each event type for the spans of its run. */
 const ROLES = {
   ...eachOf('run-start', 'RunStarted'),
   ...eachOf('run-end', 'RunCompleted', 'RunFailed', 'RunCompensated'),
@@ -83,17 +83,17 @@ const ROLES = {
   ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded', 'ValueStored'),
 } satisfies Record<EventType, string>
 
-/** Runs, and calls, that one export keeps open: beyond them the oldest is written as it stands, still open. */
+/** Limits of the open runs and of the open calls of one export: beyond it, the oldest is written as still open. */
 const OPEN_MAX = 1_000
 
-/** Key of a run's own span. */
+/** Key of a run's root span. */
 export const ROOT = 'run'
 
 interface OpenRun {
   readonly name: string
   readonly start: string
   readonly link: ReturnType<typeof linkOf>
-  /** Where the step that comes next begins. */
+  /** Start of the next step. */
   stepStart: string
   last: string
 }
@@ -115,7 +115,7 @@ class RunSpans {
     return [...this.#spans(event, type), ...this.#surplus()].map((span) => spanLine(span, this.#scope)).join('')
   }
 
-  /** A tenant may have any number of open runs; each event opens one at most. */
+  /** A tenant may have any number of open runs; each event opens at most one. */
   *#surplus(): Generator<Span> {
     for (const [key, call] of this.#calls) {
       if (this.#calls.size <= OPEN_MAX) break
@@ -129,7 +129,7 @@ class RunSpans {
     }
   }
 
-  /** What is open at the end of the export has no end of its own. */
+  /** Spans that are still open at the end of the export, which have no end of their own. */
   rest(): string {
     const calls = [...this.#calls.values()].map((call) => callSpan(call, { end: call.last, outcome: 'open' }))
     const runs = [...this.#runs].map(([stream, run]) => rootSpan(stream, run, { end: run.last, type: 'open' }))
@@ -206,7 +206,7 @@ class RunSpans {
     return call === undefined ? [pointSpan(event)] : [callSpan(call, outcomeOf(event))]
   }
 
-  /** A second end, as of a rollback after a failure, is a span of its own. */
+  /** A second end, for example a rollback after a failure, becomes a separate span. */
   #endRun(event: LedgerEvent): Span {
     const { stream, time, type } = event.header
     const run = this.#runs.get(stream)
@@ -250,7 +250,7 @@ function rootSpan(stream: string, run: OpenRun, at: { end: string; type: string;
   }
 }
 
-/** An agent's step lasts from the handoff before it to its own. */
+/** An agent's step lasts from the previous handoff to its own. */
 function stepSpan({ header, data }: LedgerEvent, start: string): Span {
   const agent = textOf(data, 'agent') ?? ''
   const accepted = header.type === 'EnvelopeAccepted'
@@ -279,7 +279,7 @@ function stepSpan({ header, data }: LedgerEvent, start: string): Span {
   }
 }
 
-/** What happens at one moment: a refusal, a rewind, an end that came late. */
+/** An event at one moment: a refusal, a rewind, an end that came late. */
 function pointSpan({ header, data }: LedgerEvent): Span {
   return {
     stream: header.stream,

@@ -1,7 +1,7 @@
-/** @module The run of a stream's name. */
+/** @module The run in the name of a stream. */
 import { parseStream } from '../../schemas/names.ts'
 
-/** Undefined for a ledger's own stream. */
+/** Undefined for a stream that belongs to no run. */
 export function runOf(stream: string): string | undefined {
   return parseStream(stream)?.runId
 }

@@ -1,4 +1,4 @@
-/** @module The trailer of an export under the key of the tenant's log, so that nobody else can cut the export and count it anew. */
+/** @module The trailer of an export, signed with the key of the tenant's log, so that no other party can truncate the export and adjust the count. */
 import {
   type ExportTrailer,
   signedTrailerText,
@@ -8,13 +8,13 @@ import {
 import type { Caller, Ledger } from '../ledger/ledger.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
 
-/** An id for formats whose records have one: its digest's, so that the same export has the same trailer. Two empty parts have one digest. */
+/** An id for formats that require one: the digest, so that the same export has the same id. Empty parts share one digest, so a part adds its range. */
 export function trailerId({ digest, from, to }: ExportTrailer): string {
   const id = `export-${digest.slice('sha256:'.length)}`
   return from === undefined ? id : `${id}-${from}-${to}`
 }
 
-/** Unsigned, and so of version 1, where the ledger keeps no log. The same facts make the same bytes: Ed25519 has no randomness. */
+/** Unsigned, and so of version 1, if the ledger keeps no log. The same facts yield the same bytes: Ed25519 is deterministic. */
 export function signedTrailer(
   { exports }: Pick<Ledger, 'exports'>,
   caller: Caller,
@@ -23,7 +23,7 @@ export function signedTrailer(
   return trailerUnder(exports.sign(caller, TRAILER_PAYLOAD_TYPE, trailerPayload(facts)), facts)
 }
 
-/** What is signed. */
+/** The signed payload. */
 export function trailerPayload(facts: TrailerFacts): Uint8Array {
   return Buffer.from(signedTrailerText(versionOf(facts), facts))
 }

@@ -1,7 +1,7 @@
-/** @module Pages up to a place that was pinned: a run may have grown since. */
+/** @module Pages up to a pinned position: a run may have grown since. */
 import type { EventStore, Position } from '../store/event-store.ts'
 
-/** Ends at the first page that goes beyond it. */
+/** Ends at the first page that contains a later position. */
 export async function* upTo<T extends { readonly position: Position }>(
   { comparePositions }: Pick<EventStore, 'comparePositions'>,
   pages: AsyncIterable<readonly T[]>,

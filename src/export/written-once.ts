@@ -1,11 +1,11 @@
-/** @module Texts that many lines have in common, such as those of a run or an actor: each is written once, while it keeps coming. */
+/** @module A cache of texts that many lines have in common, such as those of a run or an actor. */
 
-/** Beyond them all are forgotten: what comes again is written again. */
+/** Limit of the cache; when it is reached, all texts are dropped. */
 const TEXTS_MAX = 1_000
-/** A name that is longer is not remembered: what a body says may be of any length. */
+/** Longer names are not cached: a name from a body may have any length. */
 const NAME_MAX_CHARS = 256
 
-/** `write`, which is not called again for a name that is remembered. */
+/** `write`, cached by name. */
 export function writtenOnce<T>(write: (name: string) => T): (name: string) => T {
   const known = new Map<string, T>()
   return (name) => {
@@ -19,7 +19,7 @@ export function writtenOnce<T>(write: (name: string) => T): (name: string) => T 
   }
 }
 
-/** JSON of a text that needs no escape, such as an id or a digest of an event whose seal fits: its form was checked with it. */
+/** JSON of a text that needs no escape, such as an id or a digest of an event with a valid seal, whose format was checked. */
 export function inQuotes(text: string): string {
   return `"${text}"`
 }

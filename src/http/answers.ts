@@ -8,7 +8,7 @@ import { type Problem, problemBody, retryAfterMs, statusOf } from './problems.ts
 
 type Headers = Readonly<Record<string, string>>
 
-/** A run's record is nobody's to cache, and nothing here is to be guessed as another type. */
+/** No answer may be cached, because each belongs to one caller, and no content type may be guessed. */
 const PRIVATE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 
 export function jsonText(status: number, text: string, headers: Headers = {}): Response {
@@ -22,7 +22,7 @@ export function json(status: number, body: Json, headers: Headers = {}): Respons
   return jsonText(status, JSON.stringify(body), headers)
 }
 
-/** A stream of `contentType`; its bytes are sent as they come. */
+/** A streamed response of type `contentType`; bytes are sent as they are produced. */
 export function streamed(
   body: ReadableStream<Uint8Array> | null,
   contentType: string,
@@ -36,7 +36,7 @@ export function etag(revision: number): string {
   return `"${revision}"`
 }
 
-/** `instance` is the path that was asked. */
+/** A refusal as a problem response. `instance` is the path of the request. */
 export function problemResponse(refused: Problem, instance: string, headers: Headers = {}): Response {
   const text = JSON.stringify(problemBody(refused, instance))
   const response = new Response(text, {
@@ -52,13 +52,13 @@ export function problemResponse(refused: Problem, instance: string, headers: Hea
   return ofLength(response, text.length)
 }
 
-/** Whole seconds, rounded up: a client that obeys never asks too early. */
+/** Whole seconds, rounded up, so that a client that obeys never retries too early. */
 function retryAfter(refused: Problem): Headers {
   const waitMs = retryAfterMs(refused)
   return waitMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) }
 }
 
-/** What was read from a run, or why not; 304 where the caller has it already. */
+/** The value that was read from a run, or the refusal; 304 if the caller already has this revision. */
 export function foundResponse(found: Found<JsonObject>, instance: string, ifNoneMatch?: string): Response {
   if (!found.ok) return problemResponse(found.refusal, instance)
   const tag = etag(found.revision)
@@ -68,24 +68,24 @@ export function foundResponse(found: Found<JsonObject>, instance: string, ifNone
   return json(200, found.value, { etag: tag })
 }
 
-// Answers that are made lie in memory until their reader has taken them: they are counted, so that readers who do not read are bounded.
+// Finished answers stay in memory until their reader has taken them; they are counted, so that readers that do not read are bounded.
 
-/** Smaller ones fit into the buffers that every connection has. */
+/** Smaller answers fit into the buffers that every connection has. */
 const COUNTED_FROM_CHARS = 4 * 1024
 
 const chars = new WeakMap<Response, number>()
 
-/** Remembers how long an answer is: a Response does not tell. */
+/** Remembers the length of an answer, because a `Response` does not expose it. */
 export function ofLength(response: Response, length: number): Response {
   if (length >= COUNTED_FROM_CHARS) chars.set(response, length)
   return response
 }
 
-/** Counts an answer until its connection has taken it or is gone. */
+/** Counts an answer until it has been sent or its connection is closed. */
 export function countUnsent(account: MemoryAccount, c: HttpContext, response: Response): void {
   const length = chars.get(response)
   const outgoing = c.env?.outgoing
   if (length === undefined || outgoing === undefined || outgoing.destroyed) return
-  // As text and as bytes.
+  // Counted twice: as text and as bytes.
   outgoing.once('close', account.count(2 * length))
 }

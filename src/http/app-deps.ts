@@ -1,4 +1,4 @@
-/** @module What the HTTP edge is handed, and its limits. */
+/** @module The dependencies and limits of the HTTP edge. */
 import { setMaxListeners } from 'node:events'
 import type { RateSettings } from '../access/rates.ts'
 import type { IndexingThread } from '../indexing/indexing-thread.ts'
@@ -12,24 +12,24 @@ import type { WebhookCounters } from './webhook-metrics.ts'
 const KIB = 1024
 
 export interface HttpSettings extends RateSettings {
-  /** Body of a single command: the payload's 512 KiB and room for the request's other members. */
+  /** Maximum body of a single command, in bytes: the payload's 512 KiB and the other members of the request. */
   readonly bodyMaxBytes: number
-  /** Of a command that carries arguments or a result: what the ledger takes of a value, and room around it. */
+  /** Maximum body of a command that carries arguments or a result, in bytes: the ledger's limit for a value and the other members of the request. */
   readonly valueBodyMaxBytes: number
   readonly batchMaxBytes: number
-  /** Tails, exports, replays and waiting claims that one tenant may hold open. */
+  /** Tails, exports, replays and waiting claims that one tenant may have open at the same time. */
   readonly streamsPerTenant: number
-  /** Silence on a tail after which a comment is sent. */
+  /** Milliseconds without data on a tail after which a comment is sent. */
   readonly heartbeatMs: number
-  /** Open streams are checked against their tokens so often. */
+  /** Interval, in milliseconds, at which the tokens of open streams are checked again. */
   readonly tokenCheckMs: number
-  /** `/metrics` without a token. */
+  /** Serves `/metrics` without a token. */
   readonly openMetrics: boolean
-  /** A line of the log for each request. */
+  /** Logs a line for each request. */
   readonly requestLog: boolean
-  /** Origins whose pages may ask the API from a browser, as browsers say them. */
+  /** Origins, exactly as browsers send them, whose pages may call the API from a browser. */
   readonly corsOrigins: readonly string[]
-  /** A read of bodies is on record before it is answered, whichever scope it is read by. */
+  /** Records every read of bodies before it is answered, whatever scope it uses. */
   readonly strictAccess: boolean
 }
 
@@ -50,7 +50,7 @@ const HTTP_DEFAULTS: HttpSettings = {
   strictAccess: false,
 }
 
-/** The little of a logger that this edge needs; pino fits. */
+/** The subset of a logger that the HTTP edge needs; pino satisfies it. */
 export interface HttpLog {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -58,11 +58,11 @@ export interface HttpLog {
   error(fields: object, message: string): void
 }
 
-/** A request to a model, whose sender is known. */
+/** A request to a model by an authenticated caller. */
 export interface ModelRequest {
   readonly method: string
   readonly path: string
-  /** With its question mark. */
+  /** The query, including its question mark. */
   readonly search: string
   readonly headers: Headers
   readonly body: Uint8Array
@@ -71,9 +71,9 @@ export interface ModelRequest {
   readonly caller: Principal
   readonly ledger: Ledger
   readonly traceparent: string | undefined
-  /** Aborted when the client has left. */
+  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
-  /** Cuts the client's connection behind what was written; false where there is none to be cut. */
+  /** Cuts the client's connection once the written data is sent; false if there is no connection. */
   readonly sever: () => boolean
 }
 
@@ -85,18 +85,18 @@ export interface ModelRefusal {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What answers clients of model providers below its own paths. */
+/** Answers the clients of model providers, at the paths of those providers. */
 export interface ModelGateway {
   readonly prefixes: readonly string[]
-  /** It never throws. */
+  /** Never throws. */
   answer(request: ModelRequest): Promise<Response>
-  /** In the shape of the provider whose path it is. */
+  /** A refusal in the format of the provider that the path belongs to. */
   refuse(path: string, refused: ModelRefusal): Response
-  /** What is owed to the ledger is given to it, for so many milliseconds. */
+  /** Records pending outcomes in the ledger, for at most `graceMs` milliseconds. */
   close(graceMs: number): Promise<void>
 }
 
-/** What answers `/mcp/{name}`. */
+/** Answers `/mcp/{name}`. */
 export interface McpEntrance {
   handle(asked: McpAsked): Promise<Response>
 }
@@ -106,54 +106,54 @@ export interface McpAsked {
   readonly name: string
   readonly caller: Principal
   readonly token: string
-  /** Aborted when whoever asked closes the connection. */
+  /** Aborted when the client closes the connection. */
   readonly gone: AbortSignal
-  /** This application, for commands under the caller's token. */
+  /** Calls this application, for commands under the caller's token. */
   readonly ledger: (url: string, init: RequestInit) => Promise<Response>
 }
 
 export interface AppOptions {
   readonly ledger: Ledger
   readonly verifier: Pick<TokenVerifier, 'verify'>
-  /** The public keys that check our tokens, as they are now. */
+  /** The current public keys that verify our tokens. */
   readonly jwks: () => object
   readonly log: HttpLog
   readonly version: string
   readonly settings?: Partial<HttpSettings>
-  /** The time that readers share: the ledger's indexing has its part in it, too. */
+  /** Work queue that divides the thread's time among readers; the ledger's indexing uses it as well. */
   readonly work?: WorkQueue
-  /** Shared with the ledger behind; one of its own by default. */
+  /** Shared with the ledger; default: a separate budget. */
   readonly memory?: MemoryBudget
-  /** Folders whose disks are measured, by the name that the metric gives them. */
+  /** Folders whose free disk space is measured, by the name used in the metric. */
   readonly disks?: Readonly<Record<string, string>>
-  /** Threads that make exports, bundles, replays and answers; absent: the thread that answers makes them. */
+  /** Threads that produce exports, bundles, replays and answers; if absent, the thread that serves requests does. */
   readonly readers?: Pick<ReaderThreads, 'body' | 'bundle' | 'replay' | 'answerBody' | 'stats'>
-  /** The thread that writes the files that follow the store, for its counters; absent where there is none. */
+  /** The thread that writes the derived files, for its metrics; absent if there is none. */
   readonly indexing?: Pick<IndexingThread, 'stats'>
-  /** Absent where no MCP server is behind this one. */
+  /** Absent if no MCP server is configured. */
   readonly mcp?: McpEntrance | undefined
-  /** For its counters; absent where nothing is delivered. */
+  /** For its metrics; absent if no webhook is configured. */
   readonly webhook?: WebhookCounters
-  /** Absent: its paths are not there. */
+  /** If absent, the gateway's paths do not exist. */
   readonly gateway?: ModelGateway
-  /** Milliseconds since 1970; the real clock by default. */
+  /** Milliseconds since 1970; default: the real clock. */
   readonly now?: () => number
-  /** Whether the process ends soon: `/readyz` answers 503, everything else is served. By default it does not. */
+  /** Whether the process will end soon: `/readyz` then answers 503, and everything else is still served. Default: false. */
   readonly isLeaving?: () => boolean
-  /** Once aborted: `/readyz` answers 503 and every tail ends with the id to resume from. */
+  /** Once aborted, `/readyz` answers 503, and every tail ends with the id to resume from. */
   readonly draining?: AbortSignal
 }
 
 type Optional = 'readers' | 'indexing' | 'webhook' | 'gateway' | 'mcp'
 
-/** The same with every default filled in. */
+/** `AppOptions` with every default filled in. */
 export interface AppDeps extends Required<Omit<AppOptions, 'settings' | Optional>>, Pick<AppOptions, Optional> {
   readonly settings: HttpSettings
 }
 
 export function appDeps(options: AppOptions): AppDeps {
   const { draining = new AbortController().signal } = options
-  // Every open stream listens to it: many listeners are no leak.
+  // Every open stream adds a listener: a high number is not a leak.
   setMaxListeners(0, draining)
   return {
     now: Date.now,

@@ -1,4 +1,4 @@
-/** @module The HTTP edge as one application: every route behind one dispatcher, and an answer for whatever matches none. */
+/** @module The HTTP edge as one application: all routes behind one dispatcher, and an answer for requests that match none. */
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { createRates } from '../access/rates.ts'
 import { jsonText } from './answers.ts'
@@ -59,7 +59,7 @@ const runRoutesAll = [
   ...subjectRoutes,
 ]
 
-/** The application. `app.request(...)` answers without a socket; `startServer` puts one in front. */
+/** Creates the application. `app.request(...)` answers without a socket; `startServer` listens on one. */
 export function createApp(options: AppOptions): OpenAPIHono<HttpEnv> {
   const deps = createHttpDeps(options)
   const metrics = createMetrics(deps)
@@ -99,14 +99,14 @@ const honoPath = ({ path, deep }: Route): string => {
   return deep === true ? `${plain}{.+}` : plain
 }
 
-/** Every command that has a route of its own, by its kind. */
+/** Every command that has its own route, by kind. */
 function batchOps(): ReadonlyMap<string, BatchOp> {
   return new Map(
     runRoutesAll.flatMap(({ path, access, spec }) => (spec === undefined ? [] : [[spec.kind, { path, access, spec }]])),
   )
 }
 
-/** Made when first requested: most processes are never asked. */
+/** The document is generated on the first request, because most processes never serve it. */
 function documentRoute(app: OpenAPIHono<HttpEnv>): OpenRoute {
   let text: string | undefined
   return {

@@ -1,4 +1,4 @@
-/** @module Stands in for a ledger that is not open yet: the edge lives, says that it is not ready and why, and answers 503 to the rest. */
+/** @module Placeholder for a ledger that is not open yet: the HTTP edge runs, reports that it is not ready and why, and answers 503 to everything else. */
 import type { Ledger } from '../ledger/ledger.ts'
 import type { LedgerStats } from '../ledger/ledger-stats.ts'
 import { type StoreStatus, StoreUnavailableError } from '../store/event-store.ts'
@@ -21,7 +21,7 @@ const NOTHING_YET: LedgerStats = {
   stampFailures: [],
 }
 
-/** Whatever is asked of it but its status and its counters throws `StoreUnavailableError`, with the status's detail. */
+/** Everything except the status and the counters throws `StoreUnavailableError` with the status's detail. */
 export function awaitedLedger(status: () => StoreStatus): Ledger {
   const known: Partial<Ledger> = { status, stats: () => NOTHING_YET }
   return new Proxy(known, {

@@ -1,11 +1,11 @@
-/** @module The digest of a batch's body, made item by item: a batch can have megabytes. */
+/** @module The digest of a batch's body, computed item by item, because a batch can have megabytes. */
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { WriteTurns } from '../resources/write-turns.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import { digestText } from '../signing/digests.ts'
 
-/** What `jsonDigest({ items })` gives: a batch's body holds nothing else. */
+/** Equal to `jsonDigest({ items })`, because the body of a batch has no other members. */
 export async function batchDigest(
   items: readonly JsonObject[],
   { turns, tenant }: { readonly turns: WriteTurns; readonly tenant: string },

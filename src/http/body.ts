@@ -1,4 +1,4 @@
-/** @module Request bodies: held within the memory that requests in flight may take, counted while they are read, strictly parsed, then checked against a schema. */
+/** @module Request bodies: kept within the memory budget of requests in flight, measured while read, strictly parsed, and validated against a schema. */
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import type { Json } from '../../schemas/json.ts'
@@ -14,7 +14,7 @@ import type { Parsed } from './parameters.ts'
 import { type Problem, problem } from './problems.ts'
 
 export const bodiesInFlight = problem('overloaded', 'the bodies of requests in flight leave no room for this one', {
-  // The rest of the body would have to be read to keep the connection.
+  // To keep the connection, the rest of the body would have to be read.
   headers: { connection: 'close' },
 })
 
@@ -22,7 +22,7 @@ export interface BodyLimits {
   readonly maxBytes: number
   readonly maxDepth?: number
   readonly maxKeys?: number
-  /** Asked before a large body is parsed: what is refused whatever the body says. */
+  /** Called before a large body is parsed: a refusal that does not depend on the body. */
   readonly refusal?: () => Promise<Problem | undefined>
 }
 
@@ -36,7 +36,7 @@ interface BodyOf {
   readonly body?: HeldBody | undefined
 }
 
-/** Reads and parses a JSON body. The bytes are counted as they come: neither a missing nor a false length gets more in. */
+/** Reads and parses a JSON body. Bytes are counted as they arrive, so that a missing or false Content-Length does not bypass the limit. */
 export async function readJson({ c, body, deps, caller }: BodyOf, limits: BodyLimits): Promise<Parsed<Json>> {
   const refused = typeFault(c)
   if (refused !== undefined) return { ok: false, problem: refused }
@@ -55,7 +55,7 @@ export async function readJson({ c, body, deps, caller }: BodyOf, limits: BodyLi
   return fault(problem('invalid-json', message, { pointer, evidence: { reason: code, offset } }))
 }
 
-/** From here on in slices: what is smaller is parsed in 10 ms or so, whatever it holds. */
+/** Larger bodies are parsed in slices; a smaller one takes at most about 10 ms, whatever its content. */
 const SLICED_BYTES = 64 * 1024
 
 function parsedBy(
@@ -69,7 +69,7 @@ function parsedBy(
   return turns.pass(bytes.byteLength, party.tenant)?.then(parse) ?? parse()
 }
 
-/** The value as the schema types it, or a problem that names every place at fault. */
+/** The value as the schema types it, or a problem that names every invalid place. */
 export function checkBody<T>(schema: z.ZodType<T>, value: Json): Parsed<T> {
   const checked = schema.safeParse(value)
   if (checked.success) return { ok: true, value: checked.data }
@@ -110,10 +110,10 @@ export function readBytes(
   return incoming === undefined ? readStream(c.req.raw.body, fault) : readIncoming(incoming, fault)
 }
 
-/** What is wrong with a body of which so many bytes have come. */
+/** The fault of a body of which `size` bytes have arrived; undefined if it is within the limits. */
 type SizeFault = (size: number) => Parsed<never> | undefined
 
-/** From the socket: without a web stream in between, which costs more than all the rest of a small request. */
+/** Reads from the socket without a web stream in between, which would cost more than the rest of a small request. */
 function readIncoming(incoming: IncomingMessage, faultOf: SizeFault): Promise<Parsed<Uint8Array>> {
   return new Promise((resolve) => {
     let chunks: Buffer[] = []
@@ -123,13 +123,13 @@ function readIncoming(incoming: IncomingMessage, faultOf: SizeFault): Promise<Pa
       chunks.push(chunk)
       const fault = faultOf(size)
       if (fault === undefined) return
-      // Whoever empties the connection reads on.
+      // The rest of the body is read by the code that drains the connection.
       incoming.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut)
       resolve(fault)
     }
     const onEnd = (): void => {
       resolve({ ok: true, value: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) })
-      // What listens here lives as long as the request; the bytes are parsed long before.
+      // These listeners live as long as the request, but the bytes are parsed long before its end.
       chunks = []
     }
     const onCut = (): void => resolve(incomplete)
@@ -157,7 +157,7 @@ async function readStream(body: ReadableStream<Uint8Array> | null, faultOf: Size
 const noRoom = fault(bodiesInFlight)
 const incomplete = fault(problem('body-incomplete', 'the connection ended before the body did'))
 
-/** What follows on the connection is the rest of a body that nobody reads: it is closed. `actual` is a lower bound where no length was sent. */
+/** The connection is closed, because the unread rest of the body follows on it. `actual` is a lower bound if no length was sent. */
 function tooLarge(limit: number, actual: number): Parsed<never> {
   const evidence = { limit, actual }
   return fault(
@@ -169,23 +169,23 @@ function fault(refused: Problem): { readonly ok: false; readonly problem: Proble
   return { ok: false, problem: refused }
 }
 
-/** What a body in hand becomes: text, values, canonical text, sealed records. Measured: 6 to 12 times its bytes. */
+/** Memory that a body needs while it is processed (text, values, canonical text, sealed records), as a multiple of its bytes. Measured: 6 to 12. */
 const AT_WORK_FACTOR = 12
-/** A body without a length takes room in steps of so many bytes, the first before it is read. */
+/** A body without a length reserves memory in steps of this many bytes, the first of them before it is read. */
 const STEP_BYTES = 64 * 1024
 
 export interface HeldBody {
-  /** What has come so far. */
+  /** Bytes received so far. */
   readonly bytes: number
-  /** False where a body that did not say its length has grown beyond the room there is. */
+  /** False if a body that declared no length has outgrown the available memory. */
   readonly grow: (bytes: number) => boolean
-  /** To be awaited before a body of so many bytes is parsed. Who waits holds bytes that were read, and these are bounded. */
+  /** Await this before a body of `bytes` bytes is parsed. A waiting request holds bytes that were read already; these are bounded. */
   readonly beforeWork: (bytes: number) => void | Promise<void>
-  /** To be called when the answer is made. */
+  /** Call this when the answer is complete. */
   readonly release: () => void
 }
 
-/** Undefined where the bodies in flight leave no room for this one: then nothing of it is read. */
+/** Undefined if the bodies in flight leave no memory for this one: then none of it is read. */
 export function holdBody(memory: MemoryBudget, { c, tenant, maxBytes }: BodyToHold): HeldBody | undefined {
   const body = new BodyInMemory(memory, tenant)
   return body.take(declaredBytes(c, maxBytes) ?? Math.min(STEP_BYTES, maxBytes)) ? body : undefined
@@ -237,12 +237,12 @@ class BodyInMemory implements HeldBody {
 
   #begin(release: Release): void {
     this.#work = release
-    // The answer was made without the work: the connection ended, or the body was refused.
+    // The answer was produced without the work: the connection ended, or the body was refused.
     if (this.#over) release()
   }
 }
 
-/** A body that says it is too large is refused by whoever reads it. */
+/** The length to reserve; 0 for a body whose declared length is over the limit, which the reader refuses. */
 function declaredBytes(c: HttpContext, maxBytes: number): number | undefined {
   const declared = Number(c.req.header('content-length') ?? Number.NaN)
   if (Number.isNaN(declared)) return undefined

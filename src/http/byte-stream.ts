@@ -1,31 +1,31 @@
-/** @module A response body that is made as it is read: nothing is prepared ahead, so that a slow reader costs no memory. */
+/** @module A response body that is produced on demand: nothing is prepared ahead, so that a slow reader costs no memory. */
 
 export interface StreamHooks {
-  /** Called where nobody wants more: the reader left, or the stream was cut. Stops a source that waits. */
+  /** Called when no more data is wanted, because the reader disconnected or the stream was cut. Must stop a source that waits. */
   readonly stopped: () => void
-  /** Called once, when the source has come to its end and holds nothing any more, however the stream ended. */
+  /** Called once, when the source has ended and holds no resources any more, however the stream ended. */
   readonly ended: () => void
-  /** Called where the source threw while it was read. */
+  /** Called if the source threw while it was read. */
   readonly failed: (error: unknown) => void
-  /** Cuts the connection under the stream, before the stream itself ends; false where there is none to be cut. */
+  /** Cuts the connection of the stream, before the stream itself ends; false if there is no connection. */
   readonly sever: () => boolean
-  /** Called where the source threw after nobody wanted more. What it throws because it was stopped comes here, too. */
+  /** Called if the source threw after the stream was stopped, including an error thrown because of the stop. */
   readonly failedLate: (error: unknown) => void
 }
 
 export interface ByteStream {
   readonly body: ReadableStream<Uint8Array>
-  /** Ends it from this side, so that no reader takes it for whole. It may be called at any time. */
+  /** Ends the stream from this side, so that no reader mistakes it for complete. May be called at any time. */
   readonly cut: () => void
 }
 
-/** A stream over `chunks`. One that breaks is cut, never closed as if it were whole. Nothing it does rejects unheard. */
+/** A stream over `chunks`. A stream that fails is cut, never closed as if it were complete. No promise rejects unhandled. */
 export function byteStream(chunks: AsyncIterable<Uint8Array>, hooks: StreamHooks): ByteStream {
   const iterator = chunks[Symbol.asyncIterator]()
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   let over = false
 
-  /** A read of the source that is under way is waited for: until then it holds what it holds. */
+  /** Waits for a pending read of the source, which may hold resources until it returns. */
   const stop = async (): Promise<void> => {
     if (over) return
     over = true
@@ -48,7 +48,7 @@ export function byteStream(chunks: AsyncIterable<Uint8Array>, hooks: StreamHooks
     hooks.failed(error)
     endUnwhole(into)
   }
-  /** Where the connection was cut nobody can take the end for a whole one, and node's adapter would print the error of the body. */
+  /** If the connection was cut, no client can mistake the end for a complete body; an error here would only make node's adapter print it. */
   const endUnwhole = (into: ReadableStreamDefaultController<Uint8Array>): void => {
     if (hooks.sever()) into.close()
     else into.error(new Error('the stream was cut'))

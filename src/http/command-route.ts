@@ -1,4 +1,4 @@
-/** @module The one way in for everything that changes a run: bounded body, strict parse, schema, preconditions, ledger, answer. */
+/** @module The single path of every command that changes a run: bounded body, strict parse, schema, preconditions, ledger, answer. */
 import type { z } from 'zod'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { TokenAccess } from '../access/access.ts'
@@ -12,7 +12,7 @@ import type { CommandSpec, GuardedRoute, RequestContext } from './route.ts'
 
 type Success = Extract<Outcome, { ok: true }>
 
-/** A large value may hold more members than a body of its own size limit, in proportion. */
+/** A large value may have more members than a normal body, in proportion to its size limit. */
 const VALUE_MAX_KEYS = 1_600_000
 
 export interface CommandRoute<Body extends object> {
@@ -26,22 +26,22 @@ export interface CommandRoute<Body extends object> {
   readonly location?: CommandSpec['location']
   readonly isAccepted?: CommandSpec['isAccepted']
   readonly access: TokenAccess
-  /** Its body carries arguments or a result, which may be large. */
+  /** Whether the body carries arguments or a result, which may be large. */
   readonly takesValue?: boolean
-  /** Runs in place of `ledger.execute`, where an answer may have to wait. */
+  /** Replaces `ledger.execute`, for a command whose answer may have to wait. */
   readonly execute?: (context: RequestContext, ready: ReadyCommand) => Promise<Outcome>
 }
 
-/** A command that has passed every check of this edge. */
+/** A command that has passed every check of the HTTP edge. */
 export interface ReadyCommand {
   readonly command: Command
   readonly info: RequestInfo
 }
 
-/** A route that hands one command to the ledger. */
+/** A route that passes one command to the ledger. */
 export function commandRoute<Body extends object>(route: CommandRoute<Body>): GuardedRoute {
   const { path, summary, tag, access, body, location, isAccepted, takesValue, execute = executeNow } = route
-  // `checkBody` hands over what `body` has parsed, and nothing else.
+  // `checkBody` passes on the value that `body` has parsed, and nothing else.
   const spec = {
     kind: route.kind,
     body,
@@ -102,7 +102,7 @@ function checkCommand(
   return info instanceof Promise ? info.then(ready) : ready(info)
 }
 
-/** What the headers add to a command. */
+/** The parts of a command that come from the headers. */
 export function requestInfo(context: RequestContext, body: Json): Parsed<RequestInfo> | Promise<Parsed<RequestInfo>> {
   const { c, path } = context
   const key = parseIdempotencyKey(c.req.header('idempotency-key'))
@@ -121,7 +121,7 @@ export function requestInfo(context: RequestContext, body: Json): Parsed<Request
   return { ok: true, value }
 }
 
-/** `If-Match` names no revision that any run can have: the answer is 412, but only to who may know that the run is there. */
+/** `If-Match` names no possible revision: the answer is 412, but only for a caller that may know that the run exists. */
 async function neverMatches({ deps, caller, run, c }: RequestContext): Promise<Parsed<never>> {
   const found = await readRun(deps.ledger, caller, run)
   if (found !== undefined && !found.ok) return { ok: false, problem: found.refusal }
@@ -135,7 +135,7 @@ function readRun(ledger: Ledger, caller: Principal, run: string): ReturnType<Led
   return run === '' ? undefined : ledger.run(caller, run)
 }
 
-/** The status and body of an outcome: the same alone and in a batch. */
+/** The status of an outcome, the same for a single command and in a batch. */
 export function outcomeStatus(outcome: Success, spec: CommandSpec): number {
   if (spec.isAccepted?.(outcome) === true) return 202
   return outcome.created && spec.location !== undefined ? 201 : 200
@@ -157,12 +157,12 @@ function commandResponse(
   return json(status, outcome.body, { etag: etag(outcome.revision), ...(location && { location }), ...replayed })
 }
 
-/** `/v1/runs/{run}` of a longer path; undefined where the path names no run. */
+/** The `/v1/runs/{run}` prefix of a longer path; undefined if the path names no run. */
 export function runPathOf(path: string): string | undefined {
   return /^\/v1\/runs\/[^/]+/.exec(path)?.[0]
 }
 
-/** A member of an answer as a text; empty where it is not valid. */
+/** A string member of an answer; empty if it is absent or not a string. */
 export function textMember(body: JsonObject, name: string): string {
   const value = body[name]
   return typeof value === 'string' ? value : ''

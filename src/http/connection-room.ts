@@ -1,28 +1,31 @@
 /**
- * @module Room for connections. Strangers, on whose connections no token was ever good, take up what is free and make room for whoever comes:
- * the one that has been there longest goes first. So however many of them idle, somebody with a token gets in at once (F32).
+ * @module Limits the number of connections. A stranger is a connection on which no valid token was sent. Strangers may use all free connections, but the oldest
+ * stranger is closed when a new connection needs room, so that a client with a token gets in at once, however many idle connections there are (F32).
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { isIPv6 } from 'node:net'
 
 export interface RoomLimits {
-  /** Connections at once. */
+  /** Maximum number of connections. */
   readonly maxConnections: number
-  /** Of them, those of strangers of one address (IPv6: of one /64). */
+  /** Maximum number of connections of strangers from one address (IPv6: from one /64). */
   readonly maxStrangersPerAddress: number
 }
 
 interface Guest {
   readonly socket: Socket
   readonly address: string
-  /** Requests that came and are not answered yet. */
+  /** Requests on this connection that are not answered yet. */
   asking: number
-  /** Of them, those whose work ends when their reader leaves. */
+  /** Of these, requests whose work ends when the client disconnects. */
   leaving: number
 }
 
-/** Reads, streams, calls that are waited for (`Prefer`), and requests to servers behind this one, whose protocol has it so; a write counts whoever reads its answer. */
+/**
+ * Whether a request ends when its client disconnects: reads, streams, calls that are waited for (`Prefer`), and requests to MCP servers, whose protocol
+ * requires it. A write takes effect whether or not its answer is read.
+ */
 export function endsWithReader({ method, headers, url }: Asked): boolean {
   if (url?.startsWith('/mcp/') === true) return true
   return method === 'GET' || method === 'HEAD' || headers.prefer !== undefined
@@ -33,10 +36,10 @@ type Asked = Pick<IncomingMessage, 'method' | 'headers' | 'url'>
 export class ConnectionRoom {
   readonly #limits: RoomLimits
   readonly #guests = new Map<Socket, Guest>()
-  /** In the order of their coming. */
+  /** In the order of arrival. */
   readonly #strangers = new Set<Guest>()
   readonly #strangersOf = new Map<string, Set<Guest>>()
-  /** Known, and asking nothing now; in the order in which they fell silent. */
+  /** Connections with a valid token and no pending request, in the order in which they became idle. */
   readonly #resting = new Set<Guest>()
 
   constructor(limits: RoomLimits) {
@@ -47,7 +50,7 @@ export class ConnectionRoom {
     return this.#guests.size
   }
 
-  /** Takes a new connection in, and closes another one for it where that is needed; where none can go, closes the new one. */
+  /** Admits a new connection. If the limit is reached, another connection is closed for it; if none may be closed, the new one is. */
   enter(socket: Socket): void {
     if (socket.destroyed) return
     if (this.size >= this.#limits.maxConnections && !this.#makeRoom()) {
@@ -60,14 +63,14 @@ export class ConnectionRoom {
     const neighbours = this.#strangersOf.get(guest.address) ?? new Set()
     this.#strangersOf.set(guest.address, neighbours.add(guest))
     socket.once('close', () => this.#left(guest))
-    // The end of what a client sends looks the same as its leaving: `nc -N` closes its sending side behind a request and reads on.
+    // The end of the data that a client sends looks the same as a disconnect: `nc -N` closes its sending side after a request and keeps reading.
     socket.once('end', () => {
       if (guest.leaving > 0) socket.end()
     })
     if (neighbours.size > this.#limits.maxStrangersPerAddress) this.#close(first(neighbours))
   }
 
-  /** A request came on this connection. Call the result when it is answered. */
+  /** Registers a request on this connection. Call the result when the request is answered. */
   asks(socket: Socket, asked: Asked): () => void {
     const guest = this.#guests.get(socket)
     if (guest === undefined) return () => undefined
@@ -82,12 +85,12 @@ export class ConnectionRoom {
     }
   }
 
-  /** A request came on this connection that is not answered in full yet. */
+  /** Whether this connection has a request that is not fully answered. */
   isAsking(socket: Socket): boolean {
     return (this.#guests.get(socket)?.asking ?? 0) > 0
   }
 
-  /** Somebody showed a good token on this connection. */
+  /** Registers that a valid token was sent on this connection. */
   knows(socket: Socket): void {
     const guest = this.#guests.get(socket)
     if (guest !== undefined) this.#noStranger(guest)
@@ -99,7 +102,7 @@ export class ConnectionRoom {
 
   #close(guest: Guest | undefined): boolean {
     if (guest === undefined) return false
-    // Its own event comes a turn later, and by then many may have come.
+    // The socket's own `close` event comes a turn later; many connections may arrive before that.
     this.#left(guest)
     guest.socket.destroy()
     return true
@@ -128,7 +131,7 @@ const MAPPED = /^::ffff:(?=\d+\.)/i
 const GROUPS = 8
 const NETWORK_GROUPS = 4
 
-/** Whoever has one IPv6 address has a /64 of them (RFC 6177). */
+/** A client with one IPv6 address has a whole /64 of them (RFC 6177). */
 function networkOf(address: string): string {
   const plain = address.replace(MAPPED, '').replace(/%.*$/, '')
   if (!isIPv6(plain)) return plain

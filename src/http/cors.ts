@@ -1,13 +1,13 @@
-/** @module Which pages of other origins may ask the API from a browser: those that the operator named, each exactly. Never the dashboard. */
+/** @module CORS: pages of exactly those origins that the operator named may call the API from a browser; the dashboard is never included. */
 import { cors } from 'hono/cors'
 import type { MiddlewareHandler } from 'hono/types'
 import type { HttpEnv } from './http-context.ts'
 
-/** The API and its description. The dashboard, whose sessions are cookies, and the metrics are not among them. */
+/** The API and its description. The dashboard, whose sessions are cookies, and the metrics are excluded. */
 export const CORS_PATHS = ['/v1/*', '/openapi.json'] as const
 
 const MAX_AGE_SECONDS = 600
-/** What requests of the API say beside a browser's own headers. */
+/** Request headers of the API that browsers do not send on their own. */
 const ALLOWED = [
   'authorization',
   'content-type',
@@ -18,7 +18,7 @@ const ALLOWED = [
   'prefer',
   'traceparent',
 ]
-/** What a program may read of an answer, beside what browsers always show. */
+/** Response headers that a page may read, in addition to those that browsers always expose. */
 const EXPOSED = [
   'content-disposition',
   'etag',
@@ -29,7 +29,7 @@ const EXPOSED = [
   'www-authenticate',
 ]
 
-/** Callers are known by their tokens alone, so browsers are never told to send credentials of their own. */
+/** Callers are identified by bearer tokens alone, so browsers are never told to send credentials. */
 export function corsFor(origins: readonly string[]): MiddlewareHandler<HttpEnv> {
   return cors({
     origin: [...origins],

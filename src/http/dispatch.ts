@@ -1,4 +1,4 @@
-/** @module The way of every request: count it, check its token (RFC 6750), scope, bonds, rate and query, answer it, and let no exception out. */
+/** @module The path of every request: count it, check its token (RFC 6750), scope, bonds, rate and query, answer it, and let no exception out. */
 import { lossesMember } from '../../schemas/loss.ts'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
 import type { TokenAccess } from '../access/access.ts'
@@ -23,12 +23,12 @@ export interface Gate {
   readonly metrics: HttpMetrics
 }
 
-/** Answers from here on are refusals. */
+/** Answers with this status or a higher one are refusals. */
 const REFUSED_STATUS = 400
 
 export type Handler = (c: HttpContext) => Promise<Response>
 
-/** The handler of a route. It never throws. */
+/** The handler of a route. Never throws. */
 export function dispatcher(route: Route, gate: Gate): Handler {
   const form = formOf(route)
   const track = gate.metrics.tracker(route.method, route.path)
@@ -49,14 +49,14 @@ export function dispatcher(route: Route, gate: Gate): Handler {
   }
 }
 
-/** What of a route is the same for every request. */
+/** The parts of a route that are the same for every request. */
 interface RouteForm {
-  /** Name of the parameter beside the run: `call`, `reservation`. */
+  /** Name of the path parameter besides the run: `call`, `reservation`. */
   readonly itemName: string | undefined
   readonly ofRun: boolean
   /** The path with its parameters decoded. */
   readonly path: (run: string, item: string) => string
-  /** What a request without a query says. */
+  /** The parsed query of a request without a query string. */
   readonly noQuery: Parsed<object>
 }
 
@@ -74,7 +74,7 @@ function formOf(route: Route): RouteForm {
   }
 }
 
-/** Who asks, on a way that is no route: token, scope, bonds and rate are checked as there. */
+/** Authenticates a request outside of the routes and checks scope, bonds and rate as for a route. Returns the principal, or the refusal. */
 export async function admitted(
   c: HttpContext,
   gate: Gate,
@@ -133,12 +133,12 @@ async function guarded(
     return answered
   }
   const response = await withLosses(await route.handle({ access, ...context }), context)
-  // What was refused gave nothing away; a stream records itself before it ends.
+  // A refusal disclosed nothing; a stream records itself before it ends.
   if (response.status < REFUSED_STATUS && access.streamed === undefined) await access.record()
   return response
 }
 
-/** What is known to be lost of a tenant, or of the run that is asked about, is in every answer about it: one that is not whole says so. */
+/** Adds the known losses of the tenant, or of the run in question, to the answer, so that an incomplete answer is marked as such. */
 async function withLosses(response: Response, { deps, caller, run }: RequestContext): Promise<Response> {
   const type = response.headers.get('content-type') ?? ''
   if (!JSON_TYPE.test(type)) return response
@@ -151,7 +151,7 @@ async function withLosses(response: Response, { deps, caller, run }: RequestCont
   return new Response(body, { status: response.status, headers })
 }
 
-/** Where the read can no longer be remembered nothing of it is given. */
+/** If the read can no longer be noted, the answer is discarded and the error is thrown. */
 async function notePayloads(
   { ledger }: HttpDeps,
   { caller, run, answered }: { readonly caller: Caller; readonly run: string; readonly answered: Response },
@@ -164,13 +164,13 @@ async function notePayloads(
   }
 }
 
-/** A reader whose connection is gone has left. */
+/** The reader counts as disconnected once its connection is destroyed. */
 function paceOf({ work }: HttpDeps, { tenant, subject }: Principal, c: HttpContext): Pace {
   const outgoing = c.env?.outgoing
   return work.begin({ tenant, caller: subject }, () => outgoing?.destroyed === true)
 }
 
-/** Nothing of the body is read before there is room for it. */
+/** None of the body is read before there is memory for it. */
 async function withBody(route: GuardedRoute, context: RequestContext): Promise<Response> {
   const { deps, c, caller, path } = context
   const { batchMaxBytes, bodyMaxBytes, valueBodyMaxBytes } = deps.settings
@@ -190,17 +190,17 @@ async function withBody(route: GuardedRoute, context: RequestContext): Promise<R
 const answersUnsent = problem('overloaded', 'too many answers wait to be read')
 const noSuchRun = problem('run-not-found', 'there is no such run')
 
-/** RFC 6750 section 2.1: the header, and no other place. */
+/** RFC 6750 section 2.1: the token is accepted in the Authorization header only. */
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
 
 const REALM = 'Bearer realm="countersign"'
 
 type Authenticated =
   | { readonly ok: true; readonly principal: Principal }
-  /** `fault` is for the log alone. */
+  /** `fault` is only logged. */
   | { readonly ok: false; readonly fault: TokenFault | 'token-missing' | 'token-not-bearer'; readonly problem: Problem }
 
-/** The token of a request that carries one in the header. */
+/** The bearer token of an Authorization header; undefined if there is none. */
 export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : BEARER.exec(header)?.[1]
 }
@@ -223,14 +223,14 @@ function authenticatedBy(verified: TokenResult): Authenticated {
     : { ok: false, fault: verified.code, problem: tokenRefused }
 }
 
-/** One body for every fault: what is wrong with a token is nobody's business but its issuer's. */
+/** The same body for every fault: only the issuer of a token may learn what is wrong with it. */
 const DETAIL = 'this needs a valid bearer token'
 const missing = problem('unauthenticated', DETAIL, { headers: { 'www-authenticate': REALM } })
 export const tokenRefused = problem('unauthenticated', DETAIL, {
   headers: { 'www-authenticate': `${REALM}, error="invalid_token"` },
 })
 
-/** A token that is good and does not open this: what it lacks, with the challenge of RFC 6750 section 3 where that is a scope. */
+/** Refusal of a valid token that lacks a permission, with the challenge of RFC 6750 section 3 if a scope is missing. */
 function forbidden(refused: Refusal): Problem {
   const required = refused.code === 'scope-missing' ? refused.evidence?.required : undefined
   if (!Array.isArray(required)) return refused
@@ -238,7 +238,7 @@ function forbidden(refused: Refusal): Problem {
   return { ...refused, headers: { 'www-authenticate': challenge } }
 }
 
-/** Counted after the check, so that nobody who shares an address with a guesser is kept out. */
+/** Counted after the check, so that clients that share an address with a guesser are not locked out. */
 export function refusedToken(
   who: { readonly fault: string; readonly problem: Problem },
   gate: Gate,
@@ -269,10 +269,10 @@ export interface Reading {
   readonly run: string
 }
 
-/** The note of a read that goes on record (LOG-20): what the handler adds to it, and when it is written. Undefined where nobody reads by an audit scope. */
+/** The access note of a read that is recorded (LOG-20): the handler adds details, and `record` writes it. Undefined if the read is not recorded. */
 export function accessNote(route: GuardedRoute, { c, deps, caller, run }: Reading): AccessNote | undefined {
   if (route.method !== 'get' || !isAudited(route.access, caller, deps.settings.strictAccess)) return undefined
-  // Requested last: a ledger whose store is away has none to give.
+  // Read last, because a ledger whose store is unavailable throws here.
   const { audit } = deps.ledger
   if (audit === undefined) return undefined
   const query = route.path.replace('/v1/', '').replaceAll(/\/?\{\w+\}/g, '')

@@ -1,11 +1,11 @@
-/** @module Cursors over events, and the judgement of one that comes back: still the same event, another one, or no cursor at all. */
+/** @module Cursors over events, and the check of a returned cursor: it names the same event, another event, or is not a cursor at all. */
 import { randomBytes } from 'node:crypto'
 import type { Caller, Ledger, SealedPlaces } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
 import { type CursorScope, decodeCursor, encodeCursor, paddedPosition } from './cursor.ts'
 
-/** An event's place. `until` pins the end of a listing, so that all its pages are one snapshot. */
+/** The place of an event. `until` pins the end of a listing, so that all its pages are one snapshot. */
 export interface EventPlace {
   readonly position: Position
   readonly id: string
@@ -16,17 +16,20 @@ export type JudgedCursor =
   | { readonly kind: 'place'; readonly place: EventPlace; readonly event: LedgerEvent }
   /** Before the first event. */
   | { readonly kind: 'start' }
-  /** No cursor of this scope. */
+  /** Not a cursor of this scope. */
   | { readonly kind: 'invalid' }
-  /** It was one; the event there is another now. */
+  /** A valid cursor, but another event is now at its place. */
   | { readonly kind: 'gone' }
 
-/** Resumes before the first event: what a tail primes its reader with. */
+/** A cursor before the first event; a tail sends it to its reader first. */
 export function startCursor(places: SealedPlaces, scope: CursorScope): string {
   return encodeCursor(places, scope, [])
 }
 
-/** One event has one cursor. With an end it is another each time: where the store ends, others decide, and equal cursors would tell that they rest. */
+/**
+ * Without an end, an event always has the same cursor. With an end, the cursor is salted: the end of the store depends on other tenants, and equal cursors
+ * would reveal that they wrote nothing.
+ */
 export function eventCursor(places: SealedPlaces, scope: CursorScope, { position, id, until }: EventPlace): string {
   const place = [paddedPosition(position), id]
   return encodeCursor(places, scope, until === undefined ? place : [...place, paddedPosition(until), cursorSalt()])
@@ -55,7 +58,7 @@ export async function judgeCursor(
   return { kind: 'place', place: { position, id, ...(until === undefined ? {} : { until }) }, event }
 }
 
-/** Whether it is a position of this store; another store's is not, such as after a copy. */
+/** Whether the text is a position of this store; a position of another store is not, for example after a copy. */
 export function isPosition(ledger: Pick<Ledger, 'comparePositions'>, position: Position): boolean {
   try {
     return ledger.comparePositions(position, position) === 0
@@ -65,7 +68,7 @@ export function isPosition(ledger: Pick<Ledger, 'comparePositions'>, position: P
   }
 }
 
-/** Stores throw `TypeError` for text that is no position of theirs: the cursor is another store's. */
+/** The event at a position. A store throws `TypeError` for text that is not one of its positions: then the cursor is from another store. */
 async function eventAt(
   ledger: Pick<Ledger, 'eventAt'>,
   caller: Caller,

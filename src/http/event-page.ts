@@ -1,23 +1,23 @@
-/** @module One page of events out of a stream of pages: filtered, and bounded in items, bytes and looking. */
+/** @module Takes one page of events from a stream of pages: filtered, and bounded in items, bytes and events examined. */
 import type { EventFilter } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
 
-/** A page is cut where its texts outgrow this: 500 events may hold half a megabyte each. */
+/** Maximum size of a page, in characters: 500 events may hold half a megabyte each. */
 const PAGE_MAX_CHARS = 2 * 1024 * 1024
-/** A rare filter looks at so many events in one request; the cursor goes on from there. */
+/** Maximum number of events that one request examines for a rare filter; the cursor continues from there. */
 const LOOK_MAX = 10_000
 
 export interface PageLimits {
   readonly limit: number
   readonly filter: EventFilter
-  /** True where an event lies beyond the end that the listing is pinned to. */
+  /** Whether a position lies beyond the pinned end of the listing. */
   readonly isBeyond: (position: Position) => boolean
 }
 
 export interface EventPage {
   readonly events: readonly LedgerEvent[]
-  /** The last event looked at, where there may be more after it. */
+  /** The last event examined, if there may be more after it. */
   readonly resume: LedgerEvent | undefined
 }
 

@@ -1,7 +1,7 @@
-/** @module Events as answers show them: the texts that were signed, byte for byte, never printed again. */
+/** @module Serializes events in answers: the signed texts byte for byte, never serialized again. */
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 
-/** One line of JSON. Header and data are JCS texts: they hold no line feed. */
+/** One line of JSON. Header and data are JCS texts, which contain no line feed. */
 export function eventText({ texts, digest, seal, kept }: LedgerEvent): string {
   const sealText = seal === undefined ? '' : `,"seal":"${seal}"`
   const keptText = kept === undefined ? '' : `,"kept":${JSON.stringify(kept)}`

@@ -1,4 +1,4 @@
-/** @module What was thrown, as a problem: what the ledger or its store cannot do now, and broken machinery. */
+/** @module Converts a thrown error into a problem: a temporary failure of the ledger or its store, or an internal error. */
 import { randomUUID } from 'node:crypto'
 import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
@@ -20,9 +20,9 @@ const WENT_BACK = 'the store no longer holds an event that it had acknowledged: 
 
 const MADE_ANEW = 'an index that this answer rests on is being made anew from the store'
 
-/** Broken machinery: reported by an id that is in the log, with what happened. */
+/** Any other error is internal: it is logged under an id, and the answer contains only that id. */
 export function failure(error: unknown, deps: Pick<HttpDeps, 'log'>, c: HttpContext): Response {
-  // Nobody is there to read it.
+  // The client has disconnected: this answer is never read.
   if (error instanceof ReaderLeftError) return problemResponse(problem('overloaded', error.message), c.req.path)
   if (error instanceof OverloadedError) {
     const { message, retryAfterMs } = error

@@ -1,9 +1,9 @@
-/** @module How well the ledger keeps up: what is covered, witnessed, time-stamped, in doubt. */
+/** @module Metrics of how well the ledger keeps up: events covered by checkpoints, witnessed or time-stamped, and calls in doubt. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Ledger } from '../ledger/ledger.ts'
 import { PREFIX } from './registered.ts'
 
-/** What is not known yet is not reported: 0 would say that all is well. */
+/** A value that is not known yet is not reported, because 0 would suggest that all is well. */
 export function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
   const known = (name: string, help: string, read: () => number | undefined): void => {
     new Gauge({

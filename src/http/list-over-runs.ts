@@ -1,4 +1,4 @@
-/** @module The answer that lists something over the runs of a tenant, page by page. */
+/** @module Answers for lists of items across the runs of a tenant, page by page. */
 import type { Found, PlaceInRuns, WaitingPage } from '../ledger/ledger.ts'
 import { json, problemResponse } from './answers.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
@@ -6,7 +6,7 @@ import { problem } from './problems.ts'
 import type { RequestContext } from './route.ts'
 import { withSlot } from './with-slot.ts'
 
-/** Of items that may hold half a megabyte each. */
+/** Default page size, for items that may hold half a megabyte each. */
 export const PAGE_DEFAULT = 50
 
 interface PageQuery {

@@ -1,4 +1,4 @@
-/** @module What the dashboard's pages read, and the streams that keep them up to date: ended as every stream is. */
+/** @module Reads and live streams of the dashboard's pages; they end on the same conditions as every other stream. */
 import type { LiveFrames, PageReader } from '../dashboard/deps.ts'
 import type { Pace } from '../resources/work-queue.ts'
 import { streamed } from './answers.ts'
@@ -8,7 +8,7 @@ import type { HttpDeps } from './route.ts'
 import { runStream } from './run-stream.ts'
 import { heartbeats } from './sse.ts'
 
-/** Else the code of the problem why there is no slot. */
+/** Opens the live stream of a page, or returns the problem code if no slot is free. */
 export function openLivePage(
   deps: HttpDeps,
   c: HttpContext,
@@ -29,7 +29,7 @@ export function openLivePage(
   return streamed(body, EVENT_STREAM, { ...headers, 'x-accel-buffering': 'no' })
 }
 
-/** What one page reads ends with its reader, its token and its session, as a stream does. */
+/** Starts the reads of one page; they end when the client disconnects, or its token or session ends. */
 export function beginReading(
   { work, liveTokens }: HttpDeps,
   c: HttpContext,

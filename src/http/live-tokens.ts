@@ -1,6 +1,6 @@
 /**
- * @module What ends with its token while it runs: streams that outlive the request that opened them. Tokens are judged again and again,
- * as they would be on a new request, so that expiry, a retired key and a removed issuer end what they opened (F33).
+ * @module Ends long-lived streams together with their token. Tokens are verified repeatedly, as on a new request, so that expiry, a retired key or a removed
+ * issuer also ends the streams that were opened earlier (F33).
  */
 import type { TokenVerifier } from '../signing/tokens.ts'
 
@@ -11,14 +11,14 @@ export interface WatchedToken {
 }
 
 export interface LiveTokens {
-  /** Calls `over` once, when the token is good no longer. Returns what ends the watching. */
+  /** Calls `over` once, when the token is no longer valid. Returns a function that stops the watching. */
   watch(watched: WatchedToken, over: () => void): () => void
 }
 
 export interface LiveTokensDeps {
   readonly verifier: Pick<TokenVerifier, 'verify'>
   readonly now: () => number
-  /** Time between two looks. */
+  /** Interval between two checks, in milliseconds. */
   readonly checkMs: number
   readonly log: { error(fields: object, message: string): void }
 }
@@ -27,7 +27,7 @@ interface Watch extends WatchedToken {
   readonly over: () => void
 }
 
-/** One timer for all streams; it runs while there are any, and holds no process. */
+/** One timer for all streams; it runs only while there are streams, and does not keep the process alive. */
 export function createLiveTokens({ verifier, now, checkMs, log }: LiveTokensDeps): LiveTokens {
   const watches = new Set<Watch>()
   let looking = false
@@ -36,12 +36,12 @@ export function createLiveTokens({ verifier, now, checkMs, log }: LiveTokensDeps
     try {
       return expiresAt > now() && (await verifier.verify(token)).ok
     } catch (error) {
-      // What cannot be judged is not good: on a new request it would not pass either.
+      // A token that cannot be verified counts as invalid: a new request with it would be refused, too.
       log.error({ err: error }, 'a token cannot be checked: the streams it opened are ended')
       return false
     }
   }
-  /** Never rejects: each token is judged by itself, and what ends a stream does not throw. */
+  /** Never rejects: each token is checked separately, and the callbacks that end a stream do not throw. */
   const look = async (): Promise<void> => {
     const judged = new Map<string, boolean>()
     for (const watch of [...watches]) {

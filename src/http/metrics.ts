@@ -1,4 +1,4 @@
-/** @module Counters for /metrics, on a registry of their own. Labels are route patterns and codes, never what a caller sent. */
+/** @module Counters for /metrics, on a separate registry. Labels are route patterns and codes, never data sent by a caller. */
 import { statfs } from 'node:fs/promises'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { Counter, Gauge, Registry } from 'prom-client'
@@ -14,20 +14,20 @@ import { registerWebhook, type WebhookCounters } from './webhook-metrics.ts'
 const STATES = ['ready', 'full', 'unavailable', 'failed'] as const
 
 export interface HttpMetrics {
-  /** Of one route. */
+  /** The request tracker of one route. */
   readonly tracker: (method: string, route: string) => RouteTracker
-  /** Prometheus text. */
+  /** The metrics as Prometheus text. */
   readonly text: () => Promise<string>
   readonly contentType: string
 }
 
-/** What the edge holds that is worth a gauge. */
+/** The sources of the gauges. */
 export interface Measured extends Threads {
   readonly ledger: Pick<Ledger, 'stats' | 'status'>
   readonly slots: StreamSlots
   readonly memory: MemoryBudget
   readonly version: string
-  /** Folders by the name that the metric gives them. */
+  /** Folders, by the name used in the metric. */
   readonly disks: Readonly<Record<string, string>>
   readonly webhook?: WebhookCounters | undefined
 }
@@ -90,7 +90,7 @@ function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'stat
   })
 }
 
-/** Nothing is reported of a follower before its first whole pass: 0 would say that it is at the end. */
+/** A follower is not reported before its first complete pass, because 0 would mean that it has reached the end. */
 function registerLag(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
   new Gauge({
     name: `${PREFIX}follower_lag_events`,
@@ -120,7 +120,7 @@ function registerDisks(registry: Registry, disks: Measured['disks']): void {
   })
 }
 
-/** Nothing is reported of the scrub before its first whole pass. */
+/** The scrub is not reported before its first complete pass. */
 function registerIntegrity(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
   const help = 'Events on record as not being those that were sealed, or as gone; counted up to 1,000.'
   gauge(registry, 'integrity_faults', help, () => ledger.stats().integrity.faults)
@@ -148,13 +148,13 @@ function registerStops(registry: Registry, ledger: Pick<Ledger, 'stats'>): void 
 const stopsOf = (ledger: Pick<Ledger, 'stats'>, ofTenants: boolean): number =>
   ledger.stats().stoppedLogs.filter(({ tenant }) => (tenant !== undefined) === ofTenants).length
 
-/** Beside the state: it fails for other reasons, too. */
+/** A separate metric, because the store's state can fail for other reasons, too. */
 function registerLoss(registry: Registry, ledger: Pick<Ledger, 'status'>): void {
   const help = '1 where the store lacks an event that it had acknowledged to this process: nothing is read or written.'
   gauge(registry, 'store_went_back', help, () => (ledger.status().loss === undefined ? 0 : 1))
 }
 
-/** Beside the state: a store that forgets one stream is ready for all others. */
+/** A separate metric, because a store that forgets one stream is still ready for all others. */
 function registerForgetting(registry: Registry, ledger: Pick<Ledger, 'status'>): void {
   const help = 'Streams that the server of the store may forget, or has deleted.'
   gauge(registry, 'store_forgetting_streams', help, () => ledger.status().forgetting?.length ?? 0)
@@ -178,7 +178,7 @@ function registerProcess(registry: Registry, version: string): void {
   })
 }
 
-/** Each share of the memory budget: what it may hold, what it holds, how often somebody found it full. */
+/** For each share of the memory budget: its limit, its usage, and how often a request found it full. */
 function registerMemory(registry: Registry, memory: MemoryBudget): void {
   gauge(registry, 'memory_budget_bytes', 'The budget that the shares are parts of.', () => memory.totalBytes)
   const byShare = (name: string, help: string, read: (share: SharedMemory) => number): void => {

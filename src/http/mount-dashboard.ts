@@ -1,4 +1,4 @@
-/** @module The dashboard at `/ui`, with what this edge lends it: rates, slots, problem texts, and its own API under a session's token. */
+/** @module Mounts the dashboard at `/ui` with services of the HTTP edge: rates, slots, problem texts, and the API under the session's token. */
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { createDashboard } from '../dashboard/dashboard.tsx'
 import type { DashboardContext } from '../dashboard/deps.ts'
@@ -43,7 +43,7 @@ export function mountDashboard(app: OpenAPIHono<HttpEnv>, { deps, metrics }: Gat
   app.route('/ui', dashboard)
 }
 
-/** A GET as the session's holder would send it: every check of the API holds, and nothing of the page's cookies goes along. */
+/** A GET as the owner of the session would send it: every check of the API applies, and the page's cookies are not passed on. */
 function apiRequest(c: DashboardContext, path: string, token: string): Request {
   return new Request(new URL(path, c.req.url), {
     headers: { authorization: `Bearer ${token}` },

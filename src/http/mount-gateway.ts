@@ -1,4 +1,6 @@
-/** @module The model gateway at the paths of its providers: its clients' keys are tokens of ours, and every refusal has the provider's shape. */
+/**
+ * @module Mounts the model gateway at the paths of its providers: clients send a Countersign token as their API key, and refusals have the provider's format.
+ */
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { WRITE_NAMED_RUNS } from '../access/access.ts'
 import { accessRefusal } from '../access/check-access.ts'
@@ -10,7 +12,7 @@ import type { HttpContext, HttpEnv } from './http-context.ts'
 import { validTraceparent } from './parameters.ts'
 import { type Problem, problem, retryAfterMs, statusOf } from './problems.ts'
 
-/** Of a request to a model, images and all. */
+/** Maximum body of a request to a model, including images. */
 const BODY_MAX_BYTES = 32 * 1024 * 1024
 const KEY_PREFIX = 'sk-cs-'
 
@@ -72,13 +74,13 @@ async function withBody(
   }
 }
 
-/** Where the clients of the two providers put their keys. */
+/** The clients of the two providers send their keys in different headers. */
 function clientKey(c: HttpContext): string | undefined {
   const bearer = /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '')?.[1]
   return bearer ?? c.req.header('x-api-key')
 }
 
-/** A client that closes its sending side has left: nobody else is to be charged for what would be said to it. */
+/** A client that closes its sending side counts as disconnected, so that no one is charged for an answer that is not read. */
 function goneSignal(c: HttpContext): AbortSignal {
   const gone = new AbortController()
   const socket = c.env?.incoming?.socket

@@ -1,4 +1,4 @@
-/** @module The MCP proxy at `/mcp/{name}`: who asks is checked as on every route; what is answered is the entrance's own. */
+/** @module Mounts the MCP proxy at `/mcp/{name}`: the caller is checked as on every route, and the answer comes from the proxy. */
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { WRITE_NAMED_RUNS } from '../access/access.ts'
 import type { McpEntrance } from './app-deps.ts'
@@ -36,7 +36,7 @@ async function answered(
     caller: who,
     token: bearerToken(c.req.header('authorization')) ?? '',
     gone: gone.signal,
-    // Its commands are those of the caller, and go the way of every other one.
+    // The proxy's commands run under the caller's token and pass through the application like any other request.
     ledger: async (url, init) => app.request(url, init),
   })
 }

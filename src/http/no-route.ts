@@ -1,4 +1,4 @@
-/** @module Requests to a place where no route is: what there is instead. */
+/** @module Answers requests that match no route, and names the routes nearby. */
 import { problemResponse } from './answers.ts'
 import type { HttpContext } from './http-context.ts'
 import { problem } from './problems.ts'
@@ -7,14 +7,14 @@ import type { Route } from './route.ts'
 interface Place {
   readonly method: string
   readonly pattern: RegExp
-  /** What the path lies in, and its name there; without a name where that is a parameter. */
+  /** The path of the parent, and the last segment; `name` is undefined if that segment is a parameter. */
   readonly folder: RegExp
   readonly name: string | undefined
 }
 
 const SAID_MAX_CHARS = 120
 
-/** 405 where another method would have found the resource, else 404 with the names of its neighbours. */
+/** 405 if the path exists for another method, otherwise 404 with the names of the sibling routes. */
 export function noRoute(routes: readonly Route[]): (c: HttpContext) => Response {
   const places = routes.map(placeOf)
   return (c) => {

@@ -1,4 +1,4 @@
-/** @module Starting a streamed answer of the API: a slot of the tenant, the headers, and the record of the read. */
+/** @module Starts a streamed answer of the API: a slot of the tenant, the headers, and the record of the read. */
 import { problemResponse, streamed } from './answers.ts'
 import { bearerToken } from './dispatch.ts'
 import { problem } from './problems.ts'
@@ -10,22 +10,22 @@ export const EVENT_STREAM = 'text/event-stream'
 
 export interface StreamSource {
   readonly kind: StreamKind
-  /** What it holds beyond others of its kind. */
+  /** Memory that this stream holds in addition to others of its kind, in bytes. */
   readonly heldBytes?: number
-  /** `EVENT_STREAM` for one that has no end of its own. */
+  /** `EVENT_STREAM` for an endless stream. */
   readonly contentType: string
   readonly headers?: Readonly<Record<string, string>>
-  /** What has to be done before the first byte leaves; where it throws, nothing is answered but the failure. */
+  /** Runs before the first byte is sent; if it throws, only the failure is answered. */
   readonly before?: () => Promise<void>
-  /** Makes the chunks. The signal aborts when nobody wants more: the reader left, the token is over, the server closes. */
+  /** Produces the chunks. The signal aborts when no more are wanted: the reader disconnected, the token has expired, or the server is closing. */
   readonly chunks: (signal: AbortSignal) => AsyncIterable<Uint8Array>
 }
 
-/** Answers with a stream; with 429 where the tenant has too many, with 503 where all streams together take their memory. */
+/** Answers with a stream; with 429 if the tenant has too many open, with 503 if all streams together use up their memory. */
 export async function openStream(context: RequestContext, source: StreamSource): Promise<Response> {
   const { c, deps, caller, path } = context
   const { contentType, headers } = source
-  // Nothing would ever read it, so nothing must be held for it.
+  // The stream of a HEAD request would never be read, so no slot may be held for it.
   if (c.req.method === 'HEAD') return streamed(null, contentType, headers)
 
   const release = deps.slots.acquire(caller.tenant, source.kind, source.heldBytes)
@@ -44,9 +44,9 @@ export async function openStream(context: RequestContext, source: StreamSource):
     release,
     endless: contentType === EVENT_STREAM,
     chunks: (signal) => {
-      // A tail has a last word to say; whatever else is cut needs no more of its reader's time.
+      // A tail still sends its last id; any other stream that is cut must not use more of its reader's time share.
       if (contentType !== EVENT_STREAM) signal.addEventListener('abort', () => caller.pace?.leave())
-      // Its own iterator knows whether it was ever begun; a generator around it would not tell it.
+      // Passed on unwrapped, because its iterator tracks whether it was started; a generator around it would hide that.
       return context.access === undefined ? source.chunks(signal) : recorded(source, context.access, signal)
     },
   })
@@ -54,8 +54,8 @@ export async function openStream(context: RequestContext, source: StreamSource):
 }
 
 /**
- * A tail is on record before its first event, as it has no end; whatever else is streamed, before its last portion, without which it is not
- * whole. One that breaks off is on record as cut.
+ * Records the read. A tail is recorded before its first event, because it has no end; any other stream before its last chunk, without which it is not complete.
+ * A stream that breaks off is recorded as cut.
  */
 async function* recorded(
   { contentType, chunks }: StreamSource,

@@ -1,4 +1,4 @@
-/** @module What each member of an answer means, where it means something else than in a request, or is in answers alone. */
+/** @module Descriptions of the members of answers whose meaning differs from that in requests, or that only appear in answers. */
 
 export const ANSWER_MEMBERS: Readonly<Record<string, string>> = {
   actor: 'The subject of the token that started it.',

@@ -1,6 +1,6 @@
 /**
- * @module What each parameter and member of the API means. A name means one thing wherever it stands; where it does not, the entry is
- * `<member above>.<name>`. Filters of events are described by the table of audit fields instead.
+ * @module Descriptions of all parameters and members of the API. A name means the same everywhere; an exception has an entry `<parent member>.<name>`. Filters
+ * of events are described by the table of audit fields instead.
  */
 type Texts = Readonly<Record<string, string>>
 
@@ -283,7 +283,7 @@ export interface Parameter extends Node {
   readonly schema?: Node
 }
 
-/** Describes what is not described yet; `above` is the name of the member, or the last word of the path, that it belongs to. */
+/** Describes members that have no description yet; `above` is the name of the parent member, or the last segment of the path. */
 export function describeMembers(node: Node | undefined, above: string, texts = MEMBERS): void {
   if (node === undefined) return
   for (const [name, member] of Object.entries(node.properties ?? {})) {

@@ -1,11 +1,11 @@
-/** @module The description of the API (OpenAPI 3.1), made from the same declarations that serve it. */
+/** @module The description of the API (OpenAPI 3.1), generated from the same declarations that serve it. */
 import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
 import type { HttpEnv } from './http-context.ts'
 import { ANSWER_MEMBERS } from './openapi-answers.ts'
 import { describeMembers, describeParameter, MEMBERS, type Parameter } from './openapi-descriptions.ts'
 import type { Route } from './route.ts'
 
-/** RFC 9457, with the two members of ours that every problem has. */
+/** RFC 9457, with our own members `code` and `pointer`. */
 const ProblemSchema = z
   .object({
     type: z.string(),
@@ -55,7 +55,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, object>> }
 }
 
-/** The same document, in which every parameter and member says what it is. */
+/** Adds a description to every parameter and member of the document. */
 function described(document: Document): Document {
   for (const [path, operations] of Object.entries(document.paths)) {
     const [last = ''] = path
@@ -102,7 +102,7 @@ function requestOf(route: Route): NonNullable<RouteConfig['request']> {
   }
 }
 
-/** `get_v1_runs_run_calls`: stable, and unique by construction. */
+/** For example `get_v1_runs_run_calls`: stable, and unique by construction. */
 function operationId({ method, path }: Route): string {
   return [method, ...path.split('/').map((part) => part.replaceAll(/\W/g, ''))].filter((part) => part !== '').join('_')
 }

@@ -1,4 +1,4 @@
-/** @module A run's lists, page by page, by the revision that made each item. */
+/** @module Lists of one run, page by page; items are ordered by the revision that created them. */
 import { z } from 'zod'
 import type { JsonObject } from '../../schemas/json.ts'
 import { READ_RUNS, type TokenAccess } from '../access/access.ts'
@@ -13,10 +13,10 @@ import { type GuardedRoute, type RequestContext, readRoute } from './route.ts'
 import { withSlot } from './with-slot.ts'
 
 const PageQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
-/** `asOf`: size of the log. */
+/** `asOf` is a size of the log, in events. */
 const PastPageQuery = PageQuery.extend({ asOf: Positive.optional() })
 
-/** Before the first: a run's revisions start at 0. */
+/** Before the first item: a run's revisions start at 0. */
 const BEFORE_ALL = -1
 
 export interface PageRoute {
@@ -25,9 +25,9 @@ export interface PageRoute {
   readonly tag: string
   /** Default: `READ_RUNS`. */
   readonly access?: TokenAccess
-  /** Whether `read` takes `at`, a moment of the run's past. */
+  /** Whether `read` takes `at`, a moment in the run's past. */
   readonly ofThePast?: true
-  /** The value has `items`, and `next` where there are more. */
+  /** The value has `items`, and `next` if there are more. */
   readonly read: (ledger: Ledger, caller: Caller, run: string, page: RunPage) => Promise<Found<JsonObject>>
 }
 

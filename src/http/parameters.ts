@@ -1,4 +1,7 @@
-/** @module Parameters of a request beside its path and body: those of the query, each once and no other, and the headers that bind it: If-Match, If-None-Match, Idempotency-Key, Prefer, traceparent. */
+/**
+ * @module Parameters of a request other than its path and body: query parameters, each at most once and none unknown, and the headers If-Match, If-None-Match,
+ * Idempotency-Key, Prefer and traceparent.
+ */
 import { z } from 'zod'
 import { TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import { jsonPointer } from '../signing/json-error.ts'
@@ -11,19 +14,19 @@ export const PAGE_DEFAULT = 100
 const PAGE_MAX = 500
 const TEXT_MAX_CHARS = 256
 
-/** A whole number as a query says it. */
+/** A whole number in a query. */
 export const Whole = z
   .string()
   .regex(/^\d{1,15}$/, 'takes a whole number')
   .transform(Number)
 
-/** A size of a log: there is nothing before the first event. */
+/** A size of a log, in events; at least 1. */
 export const Positive = z
   .string()
   .regex(/^[1-9]\d{0,14}$/, 'takes a whole number from 1')
   .transform(Number)
 
-/** Items of one page; more than `PAGE_MAX` are never returned. */
+/** Items of one page; values above `PAGE_MAX` are reduced to it. */
 export const Limit = z
   .string()
   .regex(/^[1-9]\d{0,14}$/, `takes a whole number from 1; a page has at most ${PAGE_MAX} items`)
@@ -32,10 +35,10 @@ export const Limit = z
 export const Text = z.string().min(1).max(TEXT_MAX_CHARS)
 export const CursorText = z.string().regex(/^[A-Za-z0-9_-]{1,2048}$/, 'takes a cursor exactly as it was returned')
 
-/** Of one thing of a run: as it was at a size of the log, or as it is. */
+/** Query of one item of a run: as of a size of the log, or as it is now. */
 export const AsOfQuery = z.strictObject({ asOf: Positive.optional() })
 
-/** An object with no member that a query could name. */
+/** A schema without members: no query parameter is accepted. */
 export const NoQuery = z.strictObject({})
 
 export function parseQuery<T extends z.ZodObject>(schema: T, search: string): Parsed<z.output<T>> {
@@ -64,17 +67,17 @@ function refused(errors: readonly SchemaError[]): Parsed<never> {
   }
 }
 
-/** RFC 9110 section 8.8.3: an opaque tag in quotes, `W/` before it where it is weak. */
+/** RFC 9110 section 8.8.3: an opaque tag in quotes, preceded by `W/` if it is weak. */
 const ENTITY_TAG = /^(W\/)?("[\x21\x23-\x7e\x80-\xff]*")$/
 const REVISION_TAG = /^"(0|[1-9]\d{0,14})"$/
 
 const IDEMPOTENCY_KEY_MAX_CHARS = 256
-/** Longest a claim is held for the outcome of the call it repeats. */
+/** Maximum number of seconds that a claim waits for the outcome of the call it repeats. */
 const WAIT_MAX_SECONDS = 30
 
 /**
- * The revision that `If-Match` demands; undefined where it demands none (absent, or `*`: the run must exist, which every
- * command demands anyway); `'never'` where no revision can match: a weak tag, or one that is no revision of ours.
+ * The revision that `If-Match` requires. Undefined if it requires none: the header is absent or `*`, which requires that the run exists, as every command does
+ * anyway. `'never'` if no revision can match: the tag is weak or not one of ours.
  */
 export function parseIfMatch(header: string | undefined): Parsed<number | 'never' | undefined> {
   if (header === undefined || header.trim() === '*') return { ok: true, value: undefined }
@@ -87,7 +90,7 @@ export function parseIfMatch(header: string | undefined): Parsed<number | 'never
   return { ok: true, value: revisions[0] === undefined ? 'never' : Number(revisions[0]) }
 }
 
-/** Weak comparison (RFC 9110 section 13.1.2). A header that is none matches nothing. */
+/** Weak comparison (RFC 9110 section 13.1.2). A malformed header matches nothing. */
 export function etagMatches(header: string, current: string): boolean {
   if (header.trim() === '*') return true
   return header.split(',').some((tag) => ENTITY_TAG.exec(tag.trim())?.[2] === current)
@@ -97,8 +100,8 @@ const QUOTED_KEY = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 const BARE_KEY = /^[\x21\x23-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/
 
 /**
- * A structured-field string, or the same characters without quotes as many clients send them: both name one key. A comma wants the quotes: two headers
- * of the name come as one with a comma between them (RFC 9110 section 5.3), and would name a key that neither sender meant.
+ * Takes a structured-field string, or the same characters without quotes, as many clients send them; both denote the same key. A key with a comma must be
+ * quoted: two headers of this name are joined with a comma (RFC 9110 section 5.3), and would form a key that neither sender meant.
  */
 export function parseIdempotencyKey(header: string | undefined): Parsed<string | undefined> {
   if (header === undefined) return { ok: true, value: undefined }
@@ -111,14 +114,14 @@ export function parseIdempotencyKey(header: string | undefined): Parsed<string |
   )
 }
 
-/** Seconds of `Prefer: wait=20` (RFC 7240 section 4.3), capped; undefined where nothing usable is preferred. */
+/** Seconds of `Prefer: wait=20` (RFC 7240 section 4.3), capped; undefined if the header has no usable preference. */
 export function preferredWaitSeconds(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
   const seconds = /(?:^|[,;])\s*wait\s*=\s*(\d{1,6})\s*(?:$|[,;])/i.exec(header)?.[1]
   return seconds === undefined ? undefined : Math.min(Number(seconds), WAIT_MAX_SECONDS)
 }
 
-/** W3C Trace Context: a header that is not valid is treated as absent. */
+/** W3C Trace Context: an invalid header is treated as absent. */
 export function validTraceparent(header: string | undefined): string | undefined {
   return header !== undefined && TRACEPARENT_PATTERN.test(header) ? header : undefined
 }

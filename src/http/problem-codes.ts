@@ -1,10 +1,9 @@
-/** @module The one table of status numbers, of every code a problem may carry. */
+/** @module The HTTP status of every problem code. */
 import type { ProblemCode } from '../../schemas/error-code.ts'
 
 /**
- * 409 is what the run's state forbids and another try as it stands will not change; 412 is a precondition that the caller named;
- * 422 is a request that contradicts itself or what is registered. `budget-exceeded` is a 409 and no 429: waiting mends nothing,
- * a client that backs off and retries would never end.
+ * 409: the state of the run forbids the request, and repeating it unchanged does not help. 412: a precondition that the caller named failed. 422: the request
+ * contradicts itself or what is registered. `budget-exceeded` is a 409, not a 429: waiting does not help, and a client with backoff would retry forever.
  */
 export const STATUS = {
   'run-not-found': 404,

@@ -1,9 +1,9 @@
-/** @module What each problem means and what to do about it: the pages behind the `type` of every problem. */
+/** @module The meaning and the remedy of each problem: the pages that the `type` of every problem links to. */
 import type { ProblemCode } from '../../schemas/error-code.ts'
 
 export interface ProblemText {
   readonly title: string
-  /** What to do. */
+  /** Advice on how to fix the problem. */
   readonly remedy: string
 }
 

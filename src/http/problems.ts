@@ -1,4 +1,4 @@
-/** @module Refusals as RFC 9457 problems. What the body of each says, and when to ask again. */
+/** @module Refusals as RFC 9457 problems: their bodies, and when to retry. */
 import type { ProblemCode } from '../../schemas/error-code.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -6,10 +6,10 @@ import type { Principal } from '../signing/tokens.ts'
 import { STATUS } from './problem-codes.ts'
 import { PROBLEM_TEXTS } from './problem-texts.ts'
 
-/** Told where a refusal names no better time. */
+/** Retry-After, in milliseconds, if a refusal names no better time. */
 const RETRY_AFTER_DEFAULT_MS = 1_000
 
-/** Like a `Refusal`, with the codes of this edge and the headers that belong to it. */
+/** Like a `Refusal`, with the codes of the HTTP edge and the headers that belong to it. */
 export interface Problem extends Omit<Refusal, 'code'> {
   readonly code: ProblemCode
   readonly headers?: Readonly<Record<string, string>>
@@ -20,19 +20,19 @@ export function problem(code: ProblemCode, detail: string, more: Omit<Problem, '
 }
 
 export function statusOf({ code, evidence }: Problem): number {
-  // What an agent has signed cannot be mended by asking again with another precondition: it has to sign again.
+  // Changing the precondition does not fix a signed envelope: the agent has to sign again.
   if (code === 'stale-parent' && evidence?.signed === true) return 409
   return STATUS[code]
 }
 
-/** Where a fair time to ask again is known or owed to the status. */
+/** Milliseconds until a retry makes sense, or the default for a status that requires one. */
 export function retryAfterMs(refused: Problem): number | undefined {
   if (refused.retryAfterMs !== undefined) return refused.retryAfterMs
   const status = statusOf(refused)
   return status === 503 || status === 429 ? RETRY_AFTER_DEFAULT_MS : undefined
 }
 
-/** RFC 9457 section 3. `instance` is the path that was asked. Evidence never overrides the standard members. */
+/** RFC 9457 section 3. `instance` is the path of the request. Evidence never overrides the standard members. */
 export function problemBody(refused: Problem, instance: string): JsonObject {
   const { code, detail, pointer, evidence } = refused
   const waitMs = retryAfterMs(refused)
@@ -49,7 +49,7 @@ export function problemBody(refused: Problem, instance: string): JsonObject {
   }
 }
 
-/** A refusal of the ledger as this edge tells it to a caller: a conflict says where to read what came between. */
+/** A refusal of the ledger as a problem for this caller; a revision conflict includes the path of the events in between. */
 export function problemOf(
   said: Refusal,
   { caller, runPath }: { readonly caller: Pick<Principal, 'withoutBodies'>; readonly runPath: string | undefined },
@@ -62,7 +62,7 @@ export function problemOf(
   return { ...refused, evidence: { ...evidence, conflicting: `${runPath}/events?from=${from}` } }
 }
 
-/** For a token that reads no bodies: where a value that was established is at odds, and which context counts, but neither of them. */
+/** For a token that may not read bodies: keeps the paths of contradictions and the digests of the restored context, but removes the values. */
 function withoutBodies(refused: Refusal): Refusal {
   const { evidence } = refused
   if (evidence === undefined) return refused

@@ -1,4 +1,4 @@
-/** @module Reads of a run that take `asOf`: where it stood when the tenant's log had so many events. */
+/** @module Reads of a run that take `asOf`: the state of the run when the tenant's log had that many events. */
 import type { z } from 'zod'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { RunMoment } from '../ledger/audit/audit-reads.ts'
@@ -10,7 +10,7 @@ import { problem } from './problems.ts'
 import type { RequestContext } from './route.ts'
 import { withSlot } from './with-slot.ts'
 
-/** What is read of the run as it is, where no size is given, or of the run as it was; or the refusal of that size. */
+/** Reads the run as of a size of the log, or as it is now if none is given; or the refusal for that size. */
 export async function readAt<T>(
   { deps, caller, run, path }: Pick<RequestContext, 'deps' | 'caller' | 'run' | 'path'>,
   asOf: number | undefined,
@@ -23,7 +23,7 @@ export async function readAt<T>(
   return read({ at: { revision: moment.revision, timeMs: Date.parse(moment.time) } }, moment)
 }
 
-/** One thing of a run, now or as it was; the past is folded from the run's events, which takes a slot. */
+/** Reads one item of a run, now or in the past; a past state is folded from the run's events, which takes a slot. */
 export async function readItem(
   context: RequestContext<z.output<typeof AsOfQuery>>,
   read: (at?: RunAt) => Promise<Found<JsonObject>>,

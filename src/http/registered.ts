@@ -1,4 +1,4 @@
-/** @module Gauges and counters that are read when somebody asks for the metrics. */
+/** @module Gauges and counters whose values are read when the metrics are scraped. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 export const PREFIX = 'countersign_'
@@ -14,7 +14,7 @@ export function gauge(registry: Registry, name: string, help: string, read: () =
   })
 }
 
-/** Mirrors a count that is kept elsewhere. */
+/** Mirrors a count that another component keeps. */
 export function counter(registry: Registry, name: string, help: string, read: () => number): void {
   new Counter({
     name: PREFIX + name,

@@ -1,4 +1,4 @@
-/** @module One line of the log for each request, where the settings ask for it. What a caller put into a query or a body is not in it. */
+/** @module Logs one line per request, if the settings ask for it. Data from a query or a body is not logged. */
 import { performance } from 'node:perf_hooks'
 import type { MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
@@ -8,7 +8,7 @@ import { type HttpEnv, remoteAddress } from './http-context.ts'
 const PATH_MAX_CHARS = 512
 const OF_SUBJECTS = '/v1/subjects/'
 
-/** Logs when the head of the answer is ready; a tail or an export goes on after its line. */
+/** Logs when the head of the answer is ready; a tail or an export continues after its line. */
 export function requestLog({ log }: Pick<AppDeps, 'log'>): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const startedMs = performance.now()
@@ -18,7 +18,7 @@ export function requestLog({ log }: Pick<AppDeps, 'log'>): MiddlewareHandler<Htt
     const fields = {
       method: c.req.method,
       route,
-      // Who is asked about is a person.
+      // The path of a subject identifies a person, so only the route is logged.
       path: route.startsWith(OF_SUBJECTS) ? route : c.req.path.slice(0, PATH_MAX_CHARS),
       status: c.res.status,
       elapsedMs: Math.round((performance.now() - startedMs) * 10) / 10,

@@ -1,30 +1,30 @@
 /**
- * @module Requests by route for /metrics, counted in plain numbers and told when somebody asks: a metric of the library looks its labels up and checks
- * them for each request again.
+ * @module Metrics of requests by route, kept in plain numbers and converted when scraped: the metrics library would look up and validate the labels on every
+ * request.
  */
 import { Counter, type Metric, type Registry } from 'prom-client'
 import { gauge, PREFIX } from './registered.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** For one route: `begin` at a request's start, `end` with what that gave and the status at its end. */
+/** Tracker of one route: call `begin` at the start of a request, and `end` with the value returned by `begin` and the status. */
 export interface RouteTracker {
   readonly begin: () => number
   readonly end: (startedMs: number, status: number) => void
 }
 
-/** Statuses that alerts look at, of every route from the start: a series that appears with its first count has not increased, as Prometheus sees it. */
+/** Statuses that alerts watch; each route reports them from the start, because Prometheus sees no increase in a series that appears with its first count. */
 const SHOWN_AT_ZERO = [500, 507]
 
 interface RouteCount {
   readonly labels: { readonly method: string; readonly route: string }
-  /** Of times up to each bound, and above the one before; the last is of longer ones. */
+  /** Number of requests up to each bound and above the previous one; the last bucket counts longer ones. */
   readonly buckets: number[]
   readonly byStatus: Map<number, number>
   seconds: number
 }
 
-/** What gives the tracker of a route. */
+/** Registers the metrics and returns a function that creates the tracker of a route. */
 export function registerRequests(registry: Registry): (method: string, route: string) => RouteTracker {
   const routes: RouteCount[] = []
   let inFlight = 0
@@ -71,7 +71,7 @@ function took(count: RouteCount, seconds: number): void {
   count.buckets[at] = (count.buckets[at] as number) + 1
 }
 
-/** The library has no histogram that is filled from counts. Routes that nobody has requested yet are not in it. */
+/** A histogram made from counts, which the library does not support. Routes without requests are left out. */
 function secondsOf(routes: readonly RouteCount[]): Metric {
   const name = `${PREFIX}http_request_seconds`
   const options = { name, help: 'Time to the head of the answer.', type: 'histogram', aggregator: 'sum' }

@@ -1,6 +1,6 @@
 /**
- * @module The life of a streamed answer, whoever makes it: it ends with its source, its reader, its token, or its server, and gives back what
- * it held when nothing of it runs any more.
+ * @module The life cycle of a streamed answer: it ends with its source, its reader, its token or its server, and releases its slot when none of it is running
+ * any more.
  */
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
@@ -9,22 +9,25 @@ import type { HttpContext } from './http-context.ts'
 import type { WatchedToken } from './live-tokens.ts'
 import type { HttpDeps } from './route.ts'
 
-/** An endless stream that is to end may still say where to go on, in so long; then it is cut. */
+/** Milliseconds that an endless stream may take to send its last id when it has to end; then it is cut. */
 const LAST_WORD_MS = 500
 
 export interface StreamRun extends WatchedToken {
   readonly c: HttpContext
-  /** Gives the slot back. */
+  /** Releases the slot. */
   readonly release: () => void
-  /** A tail: whole wherever it ends. Anything else that does not come to its own end is cut, so that nobody takes it for whole. */
+  /**
+   * Whether this is a tail, which is complete wherever it ends. Any other stream that does not reach its own end is cut, so that no client takes it for
+   * complete.
+   */
   readonly endless: boolean
-  /** Ends it as an expired token does. */
+  /** Ends the stream as an expired token does. */
   readonly over?: AbortSignal
-  /** Makes the chunks. Once the signal aborts nobody wants more of them: an endless source ends, another one may throw. */
+  /** Produces the chunks. Once the signal aborts, no more are wanted: an endless source ends, another source may throw. */
   readonly chunks: (signal: AbortSignal) => AsyncIterable<Uint8Array>
 }
 
-/** The body. From here on the stream alone answers for the slot. */
+/** The body of the response. From here on, the stream alone is responsible for the slot. */
 export function runStream(
   { log, draining, liveTokens }: Pick<HttpDeps, 'log' | 'draining' | 'liveTokens'>,
   { c, token, expiresAt, release, endless, over, chunks }: StreamRun,
@@ -44,10 +47,10 @@ export function runStream(
     end()
   }
   const drain = (): void => {
-    // What comes to an end by itself may do so while the server closes; what is left then is cut with its connection.
+    // A finite stream may finish while the server closes; the rest is cut with its connection.
     if (endless) stopped.abort()
   }
-  /** What it read from is closed with the server: no fault, and one line that says so. */
+  /** The store is closed together with the server: the failure is expected, and logged once at info level. */
   const cutByEnd = (error: unknown): boolean => {
     if (!draining.aborted || !(error instanceof StoreUnavailableError)) return false
     log.info({ path }, 'a stream was cut at the end of this server: its reader has to ask again')

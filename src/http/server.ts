@@ -1,4 +1,4 @@
-/** @module The socket in front of the application: time-outs, caps, and an end that finishes what was begun. */
+/** @module The socket in front of the application: timeouts, limits, and a shutdown that finishes requests in flight. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener, RequestError } from '@hono/node-server'
@@ -11,18 +11,18 @@ import { UnreadableRest } from './unreadable-rest.ts'
 import { WholeAnswer } from './whole-answer.ts'
 
 export interface ServerLimits {
-  /** Time for the head of a request. */
+  /** Timeout for the head of a request, in milliseconds. */
   readonly headersTimeoutMs: number
-  /** Time for a whole request to come in; answers may take longer. */
+  /** Timeout for receiving a whole request, in milliseconds; answers may take longer. */
   readonly requestTimeoutMs: number
-  /** An idle connection is kept this long. */
+  /** Milliseconds that an idle connection is kept open. */
   readonly keepAliveTimeoutMs: number
-  /** A connection on which nothing moves for so long is cut where bytes wait for its reader, who stopped reading; not where the answer is late. */
+  /** Milliseconds without traffic after which a connection is cut if its client has stopped reading; a connection whose answer is merely late is kept. */
   readonly silenceTimeoutMs: number
   readonly maxHeaderBytes: number
-  /** Of all; where they are taken, strangers make room for whoever comes. */
+  /** Maximum number of connections; when it is reached, connections without a valid token are closed to make room. */
   readonly maxConnections: number
-  /** On which no token was good so far, of one address. */
+  /** Maximum number of connections without a valid token from one address. */
   readonly maxStrangersPerAddress: number
 }
 
@@ -36,17 +36,17 @@ const SERVER_DEFAULTS: ServerLimits = {
   maxStrangersPerAddress: 5_000,
 }
 
-/** How often connections are looked at for the time-outs above, at most. */
+/** Maximum interval, in milliseconds, at which connections are checked for these timeouts. */
 const CHECK_INTERVAL_MS = 1_000
-/** While closing, connections that have become idle are closed this often. */
+/** Interval, in milliseconds, at which idle connections are closed during shutdown. */
 const DRAIN_STEP_MS = 25
 
 export interface ServerOptions {
   readonly app: Pick<OpenAPIHono<HttpEnv>, 'fetch'>
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
-  /** Aborted at the start of `close`: the one whose signal the app was given as `draining`. */
+  /** Aborted at the start of `close`: the controller whose signal the app received as `draining`. */
   readonly draining?: AbortController
   readonly limits?: Partial<ServerLimits>
 }
@@ -54,11 +54,11 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly url: string
   readonly port: number
-  /** Takes no more connections, ends tails with their resume id, finishes requests; what is left after `graceMs` is cut. */
+  /** Accepts no more connections, ends tails with their resume id and finishes requests; connections left after `graceMs` are cut. */
   close(graceMs: number): Promise<void>
 }
 
-/** Listens. Rejects with node's own error where the address is not available (`EADDRINUSE`, `EACCES`). */
+/** Starts to listen. Rejects with node's own error if the address is not available (`EADDRINUSE`, `EACCES`). */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const unused = new Set<Socket>()
   const server = createNodeServer(options, unused)
@@ -75,7 +75,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-/** `unused` holds the connections that have asked nothing yet: node does not count them as idle, so they would delay the end. */
+/** `unused` holds the connections without any request yet: node does not count them as idle, so they would delay the shutdown. */
 function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Socket>): Server {
   const all = { ...SERVER_DEFAULTS, ...limits }
   const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, silenceTimeoutMs, maxHeaderBytes } = all
@@ -97,7 +97,7 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
       keepAliveTimeout: keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, headersTimeoutMs),
       maxHeaderSize: maxHeaderBytes,
-      // A request without Host is refused by node with 400 (RFC 9112 section 3.2).
+      // Node refuses a request without Host with 400 (RFC 9112 section 3.2).
       requireHostHeader: true,
       ServerResponse: WholeAnswer,
     },
@@ -108,8 +108,8 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
       void listener(incoming, outgoing)
     },
   )
-  // No documented option: `node:http` looks at this member when a client closes its sending side. Without it the answer of a write would be lost;
-  // what ends with its reader is ended by the room.
+  // Not a documented option: `node:http` reads this property when a client closes its sending side. Without it, the answer of a write would be lost; requests
+  // that end with their client are ended by `ConnectionRoom`.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('clientError', (error, socket) => rest.take(error, socket as Socket))
   server.on('connection', (socket: Socket) => {
@@ -126,7 +126,7 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
   return server
 }
 
-/** Requests whose target or Host cannot be read never reach the application, and the application itself never throws. */
+/** Requests with an unreadable target or Host never reach the application, and the application itself never throws. */
 function unreadable(error: unknown): Response {
   if (!(error instanceof RequestError)) return problemResponse(problem('internal', 'the server failed'), '')
   return problemResponse(problem('malformed-request', 'the target or the Host of the request cannot be read'), '')

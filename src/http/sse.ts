@@ -1,6 +1,6 @@
 /**
- * @module Tails as server-sent events: an id first, then history, `caught-up`, and what comes. Frames are made one portion at a
- * time as they are read, so a slow reader holds one page of the store and no more.
+ * @module Tails as server-sent events: an id first, then history, `caught-up`, and live events. Frames are produced one portion at a time as they are read, so
+ * that a slow reader holds no more than one page of the store.
  */
 import type { SealedPlaces } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
@@ -8,27 +8,27 @@ import type { CursorScope } from './cursor.ts'
 import { eventCursor } from './event-cursor.ts'
 import { eventText } from './event-text.ts'
 
-/** A browser that lost its connection asks again after this long. */
+/** Milliseconds after which a browser that lost its connection retries. */
 const RETRY_MS = 2_000
 const PORTION_CHARS = 64 * 1024
 
-/** Any tail or listing of a tenant takes an id that another of its tails gave. */
+/** An id of any tail of a tenant is valid for all its tails and listings. */
 export const tailScope = (tenant: string): CursorScope => ['tail', tenant]
 
 export interface Tail {
   readonly events: AsyncIterable<readonly LedgerEvent[] | 'caught-up'>
   readonly tenant: string
   readonly places: SealedPlaces
-  /** The id to resume from before anything has come. */
+  /** The id to resume from before any event was sent. */
   readonly startId: string
-  /** The reader's own id leads nowhere: it is told once, and gets everything again. */
+  /** Path of the state to read if the reader's own id is not usable; the reader is notified once, and gets everything again. */
   readonly resync?: string
   readonly heartbeatMs: number
 }
 
 const encoder = new TextEncoder()
 
-/** Frames of a tail. Ends with the id to resume from where `events` ends. */
+/** Frames of a tail. When `events` ends, the last frame is the id to resume from. */
 export async function* tailFrames(tail: Tail): AsyncGenerator<Uint8Array, void> {
   let lastId = tail.startId
   yield encoder.encode(
@@ -68,7 +68,7 @@ function* portions(page: readonly LedgerEvent[], { tenant, places }: Omit<Tail, 
   if (text !== '') yield { text, id }
 }
 
-/** The same items, with `'quiet'` between them where none has come for so long. */
+/** Yields the same items, and `'quiet'` each time none has come for `quietMs` milliseconds. */
 export async function* heartbeats<T>(items: AsyncIterable<T>, quietMs: number): AsyncGenerator<T | 'quiet', void> {
   const iterator = items[Symbol.asyncIterator]()
   try {

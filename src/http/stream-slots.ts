@@ -1,27 +1,30 @@
-/** @module How many streams a tenant holds open, and what memory they take: one that never reads must not keep others from reading. */
+/** @module Limits the open streams of a tenant and their memory, so that a client that never reads does not keep others from reading. */
 import type { MemoryAccount } from '../resources/memory-budget.ts'
 
 const MIB = 1024 * 1024
 
-/** What one read holds at once: pages of the store, text and buffers. Of streams, while their reader reads nothing. */
+/** Memory that one read holds at a time, in bytes: pages of the store, text and buffers; for streams, while their client does not read. */
 export const STREAM_BYTES = {
   page: 1 * MIB,
-  /** A page of whole events: 2 MiB of texts and the last one over it, and the answer that is made of them. */
+  /** A page of whole events: 2 MiB of texts, the event that exceeds them, and the answer that is made of them. */
   events: 5 * MIB,
   tail: 1.5 * MIB,
   replay: 2 * MIB,
   export: 3 * MIB,
-  /** While it is planned it remembers calls and runs besides, in a few megabytes; the answer in a bundle says itself how much more it may take. */
+  /** Planning a bundle also keeps calls and runs in memory, a few megabytes; the answer in a bundle reports its additional memory itself. */
   bundle: 8 * MIB,
 } as const
 
 export type StreamKind = keyof typeof STREAM_BYTES
 
-/** Gives the slot back; a second call does nothing. */
+/** Releases the slot; a second call has no effect. */
 type Release = () => void
 
 export interface StreamSlots {
-  /** `heldBytes`: what this one holds beyond others of its kind. A slot, or why there is none: the tenant holds as many as it may, or the streams of all take all their memory. */
+  /**
+   * Takes a slot, or returns the reason why there is none: the tenant has too many, or all streams together use up their memory. `heldBytes` is the memory that
+   * this stream holds in addition to others of its kind.
+   */
   acquire(tenant: string, kind: StreamKind, heldBytes?: number): Release | 'too-many-streams' | 'overloaded'
   /** Slots in use, of all tenants. */
   readonly open: number
@@ -36,7 +39,7 @@ export function createStreamSlots(perTenant: number, memory: MemoryAccount): Str
     if (now === 0) used.delete(tenant)
     else used.set(tenant, now)
   }
-  /** One stream takes half of the share at most: beside tails that are open, one is made wherever the machine, and never three at once. */
+  /** One stream takes at most half of the share: in addition to open tails, one is possible on any machine, but never three at once. */
   const bytesOf = (kind: StreamKind, heldBytes: number): number =>
     STREAM_BYTES[kind] + Math.min(heldBytes, Math.max(0, memory.limitBytes / 2 - STREAM_BYTES[kind]))
   return {

@@ -1,4 +1,4 @@
-/** @module Threads beside the one that writes the store, for /metrics; all is 0 where there are none. */
+/** @module Metrics of the reader and indexing threads; all values are 0 if there are none. */
 import type { Registry } from 'prom-client'
 import type { IndexingStats, IndexingThread } from '../indexing/indexing-thread.ts'
 import type { ReaderStats, ReaderThreads } from '../read-workers/reader-threads.ts'

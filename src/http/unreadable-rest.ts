@@ -1,12 +1,12 @@
 /**
- * @module What comes on a connection and is no request. It is refused in node's words, but behind the answers of writes that came whole before it:
- * in their place the refusal would be read as theirs, of something that was written.
+ * @module Refuses data on a connection that is not a valid request, with node's own texts. The refusal is sent after the answers of complete writes before it,
+ * because otherwise it would be taken for the answer of a write that took effect.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { endsWithReader } from './connection-room.ts'
 
-/** By node's error codes; anything else is 400. */
+/** Status lines by node's error codes; any other error is 400. */
 const STATUS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
@@ -14,18 +14,18 @@ const STATUS: Readonly<Record<string, string>> = {
 }
 
 interface Connection {
-  /** Requests that are not answered in full. */
+  /** Requests that are not fully answered. */
   readonly asked: Map<IncomingMessage, ServerResponse>
-  /** Of what came behind them. */
+  /** Status line for the invalid data behind these requests. */
   refusal?: string
-  /** Or needs no refusal any more. */
+  /** Set once the refusal was sent or is no longer needed. */
   isRefused?: true
 }
 
 export class UnreadableRest {
   readonly #connections = new WeakMap<Socket, Connection>()
 
-  /** A request came. It is off the list when its answer is finished or cut. */
+  /** Registers a request until its answer is finished or cut. */
   asks(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const { socket } = incoming
     const connection: Connection = this.#connections.get(socket) ?? { asked: new Map() }
@@ -33,19 +33,19 @@ export class UnreadableRest {
     connection.asked.set(incoming, outgoing)
     const answered = (): void => {
       connection.asked.delete(incoming)
-      // Behind an answer that is the last one nothing is read.
+      // Nothing is read after the last answer on a connection.
       if (!outgoing.shouldKeepAlive) connection.isRefused = true
       if (connection.refusal !== undefined && !isWriting(connection)) refuse(socket, connection)
     }
-    // Before node's own listener, which ends the connection there when the client has closed its sending side.
+    // Runs before node's own listener, which ends the connection if the client has closed its sending side.
     outgoing.prependOnceListener('finish', answered)
     outgoing.once('close', answered)
   }
 
-  /** Takes what node says is no request (`clientError`). */
+  /** Handles data that node could not parse as a request (`clientError`). */
   take(error: NodeJS.ErrnoException, socket: Socket): void {
     const connection: Connection = this.#connections.get(socket) ?? { asked: new Map() }
-    // Every further byte is another error: the refusal is on its way.
+    // Every further byte raises another error; the refusal is already pending.
     if (connection.refusal !== undefined && socket.writable) return
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy(error)
@@ -56,12 +56,12 @@ export class UnreadableRest {
   }
 }
 
-/** A write that is whole counts, whatever comes behind it. */
+/** A write that was received completely takes effect, whatever follows it. */
 function isWriting({ asked }: Connection): boolean {
   return [...asked.keys()].some((incoming) => incoming.complete && !endsWithReader(incoming))
 }
 
-/** Amid an answer it is the end alone. */
+/** If an answer has been started, the connection is closed without a refusal. */
 function refuse(socket: Socket, connection: Connection): void {
   if (connection.isRefused) return
   connection.isRefused = true

@@ -1,4 +1,4 @@
-/** @module Holding a claim for the outcome of the call it repeats, or for the approval it waits for (`Prefer: wait=20`), instead of letting its caller poll. */
+/** @module Lets a claim wait for the outcome of the call it repeats, or for its approval (`Prefer: wait=20`), instead of having its caller poll. */
 import { declarationOf } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { DEADLINE_GRACE_MS } from '../domain/decision.ts'
@@ -11,12 +11,12 @@ import type { RequestContext } from './route.ts'
 
 type Execute = () => Promise<Outcome>
 
-/** Just past the grace after which a claim can end the lease of another. */
+/** Slightly longer than the grace period after which a claim can end another's lease. */
 const PAST_LEASE_MS = DEADLINE_GRACE_MS + 100
-/** Of one timer: an approval may be awaited for longer, and the caller for no longer than it asked to wait. */
+/** Maximum of one timer, in milliseconds: an approval may take longer, but the caller never waits longer than requested. */
 const WAIT_MAX_MS = 60_000
 
-/** Executes a claim; where another caller runs the call and this one would rather wait, asks again when that has ended. */
+/** Executes a claim; if another caller runs the call and this caller prefers to wait, the claim is retried when that call has ended. */
 export async function claimOrWait(context: RequestContext, { command, info }: ReadyCommand): Promise<Outcome> {
   const { deps, caller, run, c } = context
   const execute: Execute = () => deps.ledger.execute(caller, run, command, info)
@@ -30,7 +30,7 @@ export async function claimOrWait(context: RequestContext, { command, info }: Re
   const giveUp = (): void => gaveUp.abort()
   const timer = setTimeout(giveUp, waitSeconds * 1000)
   const { signal: left } = c.req.raw
-  // Whoever left, or may no longer ask, wants no call: a claim that is tried once more could be granted to nobody.
+  // A caller that has disconnected, or may no longer ask, must not be granted a call: its claim is not retried.
   const gone = new AbortController()
   const leave = (): void => {
     gone.abort()
@@ -55,9 +55,9 @@ export async function claimOrWait(context: RequestContext, { command, info }: Re
 
 interface Waiting {
   readonly first: Outcome
-  /** Aborted where the caller takes whatever the answer is then. */
+  /** Aborted when the caller takes the current answer, whatever it is. */
   readonly gaveUp: AbortSignal
-  /** Aborted where nobody may have the call any more. */
+  /** Aborted when the caller may no longer be granted the call. */
   readonly gone: AbortSignal
 }
 
@@ -67,7 +67,7 @@ async function waitFor(
   { first, gaveUp, gone }: Waiting,
 ): Promise<Outcome> {
   for (let outcome = first; ; ) {
-    // The end is taken before asking again, so that no outcome falls between.
+    // The end of the store is read before the retry, so that no outcome is missed in between.
     const after = await deps.ledger.end()
     if (gone.aborted) return outcome
     outcome = await execute()
@@ -82,7 +82,7 @@ async function waitFor(
   }
 }
 
-/** Resolves when an event ends the call or decides on the approval, the time is over, or the caller gave up. */
+/** Resolves when an event ends the call or decides the approval, when the time is over, or when the caller gives up. */
 async function endOf(
   tail: (signal: AbortSignal) => ReturnType<Ledger['tail']>,
   awaited: Awaiting,
@@ -103,7 +103,7 @@ async function endOf(
   }
 }
 
-/** What keeps a claim waiting, and until when at most. */
+/** The call or approval that keeps a claim waiting, and the latest end of the wait. */
 interface Awaiting {
   readonly callId?: string
   readonly approvalId?: string
@@ -111,7 +111,7 @@ interface Awaiting {
 }
 
 function ends({ header, data }: LedgerEvent, { callId, approvalId }: Awaiting): boolean {
-  // A review may leave nothing to approve.
+  // A review of suspects may make the approval unnecessary.
   if (approvalId !== undefined) return data.approvalId === approvalId || header.type === 'SuspectReviewed'
   const call = declarationOf(header.type)?.changes.call
   return data.callId === callId && (call === 'settled' || call === 'in-doubt')

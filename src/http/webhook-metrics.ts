@@ -1,4 +1,4 @@
-/** @module What becomes of deliveries to the webhook, for /metrics; all is 0 where none is set. */
+/** @module Metrics of webhook deliveries; all values are 0 if no webhook is configured. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 const PREFIX = 'countersign_webhook_'

@@ -1,4 +1,4 @@
-/** @module A read that may walk through a whole run takes a slot of its tenant and ends with its token, as a stream does. */
+/** @module Reads that may walk through a whole run: they take a slot of the tenant, and end with the token, as a stream does. */
 
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import { problemResponse } from './answers.ts'
@@ -7,7 +7,7 @@ import { NO_SLOT } from './open-stream.ts'
 import type { RequestContext } from './route.ts'
 import type { StreamKind } from './stream-slots.ts'
 
-/** What `read` gives, or the refusal where the tenant has no slot left. */
+/** The result of `read`, or the refusal if the tenant has no slot left. */
 export async function withSlot<T>(
   { c, deps, caller, path }: RequestContext,
   read: () => Promise<T>,

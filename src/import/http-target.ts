@@ -1,10 +1,10 @@
-/** @module A ledger behind HTTP as the target of an import: `POST /v1/batch`. */
+/** @module A ledger over HTTP as the target of an import, through `POST /v1/batch`. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import type { BatchItem } from '../ledger/ledger.ts'
 import { type BatchAnswer, ImportRefusedError, type ImportTarget, type ItemAnswer } from './import-run.ts'
 
-/** The ledger could not be reached, or did not answer as a ledger does. */
+/** The ledger could not be reached, or the answer is not from a ledger. */
 export class ImportNetworkError extends Error {
   readonly code = 'network'
 
@@ -15,7 +15,7 @@ export class ImportNetworkError extends Error {
 }
 
 const TIMEOUT_MS = 60_000
-/** Told to wait, an import waits; after so many times in a row it gives up. */
+/** Maximum number of consecutive waits when the ledger asks to wait; then the import gives up. */
 const WAITS_MAX = 20
 const WAIT_MAX_MS = 10_000
 const WAIT_STATUSES: ReadonlySet<number> = new Set([429, 503])
@@ -68,7 +68,7 @@ async function jsonOf(response: Response): Promise<JsonObject> {
     const value = parseJson(await response.text())
     if (isJsonObject(value)) return value
   } catch {
-    // A proxy's page, or a cut answer.
+    // A proxy's error page, or a truncated answer.
   }
   throw new ImportNetworkError(`${response.url} does not answer as a ledger does (status ${response.status})`)
 }

@@ -1,6 +1,6 @@
 /**
- * @module Carries an imported run out, batch by batch, under idempotency keys that follow from its place in the transcript: whatever an
- * earlier import has recorded is answered from the record, and nothing is added.
+ * @module Imports a run batch by batch, under idempotency keys derived from the position in the transcript: batches that an earlier import recorded are
+ * answered from the record, and nothing is added twice.
  */
 import type { JsonObject } from '../../schemas/json.ts'
 import type { SettleCall } from '../../schemas/requests.ts'
@@ -13,16 +13,16 @@ export type ItemAnswer =
 
 export interface BatchAnswer {
   readonly items: readonly ItemAnswer[]
-  /** Everything in it was on record before. */
+  /** Everything in the batch had been recorded before. */
   readonly replayed: boolean
 }
 
-/** A ledger, in process or behind HTTP. */
+/** A ledger in this process or over HTTP. */
 export interface ImportTarget {
   readonly batch: (items: readonly BatchItem[], idempotencyKey: string) => Promise<BatchAnswer>
 }
 
-/** Something the ledger would not take; what was recorded before it stays. */
+/** The ledger refused a step; earlier steps remain recorded. */
 export class ImportRefusedError extends Error {
   readonly code: string
 
@@ -33,11 +33,11 @@ export class ImportRefusedError extends Error {
   }
 }
 
-/** Below what one request over HTTP may hold. */
+/** Less than the limit of one HTTP request. */
 const BATCH_MAX_ITEMS = 200
 const KEY_PREFIX = 'import'
 
-/** Answers whether anything was new. Throws `ImportRefusedError`. */
+/** Returns `new` if anything was recorded. Throws `ImportRefusedError`. */
 export async function importRun(run: ImportedRun, target: ImportTarget): Promise<'new' | 'known'> {
   const claimed = new Map<string, Claimed>()
   let added = false
@@ -60,7 +60,7 @@ type Step =
   | { readonly kind: 'start'; readonly run: ImportedRun }
   | { readonly kind: 'end'; readonly run: ImportedRun }
 
-/** A settle names the id that its claim got, so it is in a later batch; a claim may share one with settles before it. */
+/** A settlement needs the id that its claim received, so it must be in a later batch; a claim may share a batch with earlier settlements. */
 function batchesOf(run: ImportedRun): Step[][] {
   const batches: Step[][] = [[{ kind: 'start', run }]]
   const inBatch = new Set<string>()

@@ -5,7 +5,7 @@ import type { Caller, Ledger, Outcome } from '../ledger/ledger.ts'
 import { jsonDigest } from '../signing/digests.ts'
 import type { ImportTarget, ItemAnswer } from './import-run.ts'
 
-/** Not a method or path of HTTP: an import over HTTP under the same key is another request. */
+/** Not an HTTP method, so that an import over HTTP with the same key counts as a different request. */
 const METHOD = 'IMPORT'
 const PATH = '/v1/batch'
 

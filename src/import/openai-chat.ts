@@ -1,6 +1,6 @@
 /**
- * @module A chat transcript in the OpenAI format as the commands of one run. Pure: the same transcript gives the same commands, so that a
- * second import finds the first one's events.
+ * @module Converts a chat transcript in the OpenAI format to the commands of one run. Pure: the same transcript gives the same commands, so that a second
+ * import finds the events of the first.
  */
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
@@ -11,7 +11,7 @@ import { jsonDigest } from '../signing/digests.ts'
 import { runIdFromKey } from '../signing/request-mark.ts'
 import { parseStrictText } from '../signing/strict-json.ts'
 
-/** What a call came to: its result, or nothing that the transcript tells. */
+/** The outcome of a call: its result, or unknown if the transcript holds none. */
 export type ImportedOutcome = { readonly result: Json } | { readonly unknown: { readonly reason: string } }
 
 export type ImportStep =
@@ -22,7 +22,7 @@ export type ImportStep =
 export interface ImportedRun {
   readonly runId: string
   readonly start: StartRun
-  /** In the order of the transcript; a settle names its claim by key. */
+  /** In the order of the transcript; a settlement refers to its claim by key. */
   readonly steps: readonly ImportStep[]
   readonly end:
     | { readonly kind: 'complete'; readonly body: CompleteRun }
@@ -54,7 +54,7 @@ const Message = z.looseObject({
 type Message = z.infer<typeof Message>
 const Line = z.looseObject({ messages: z.array(Message).min(1) })
 
-/** `tenant` and `actor` are part of the id that a run without a usable one gets. */
+/** `tenant` and `actor` become part of the derived id of a run without a valid one. */
 export function openaiChatRun(line: Json, scope: { readonly tenant: string; readonly actor: string }): Transcript {
   const parsed = Line.safeParse(line)
   if (!parsed.success || !isJsonObject(line)) {
@@ -83,7 +83,7 @@ function runIdOf(
   return runIdFromKey(tenant, actor, `${FORMAT}:${typeof id === 'string' ? id : jsonDigest(messages ?? null)}`)
 }
 
-/** The messages to the agent are the run's input; its own become envelopes, what it called becomes calls: nothing is lost. */
+/** Messages to the agent become the run's input, its own messages envelopes, and its tool calls calls, so that nothing is lost. */
 function startOf(line: JsonObject, messages: readonly Message[]): Omit<StartRun, 'id'> {
   const { messages: raw = [], model, tags, name, ...others } = line
   const dialogue = messages.flatMap(({ role, content }, message) =>
@@ -127,7 +127,7 @@ interface PendingToolCall {
   readonly tool: string
 }
 
-/** Ids repeat in real transcripts: a result belongs to the nearest earlier call of its id that has none yet. */
+/** Ids repeat in real transcripts: a result belongs to the most recent unanswered call with its id. */
 function stepsOf(messages: readonly Message[], agent: string): Steps {
   const steps: ImportStep[] = []
   const open: PendingToolCall[] = []
@@ -152,7 +152,7 @@ function stepsOf(messages: readonly Message[], agent: string): Steps {
   return { steps, unanswered: open }
 }
 
-/** What the agent handed to the other side of the dialogue: its text, or its parts as they are. */
+/** The agent's message in the dialogue: its text, or its parts unchanged. */
 function decodeRecord({ role, content }: Message): Json | undefined {
   return role !== 'assistant' || content === null || content === undefined || content === ''
     ? undefined
@@ -163,14 +163,14 @@ function claimOf({ key, tool }: PendingToolCall, args: string): ClaimCall {
   return { tool, args: jsonOrText(args), key }
 }
 
-/** Text that is JSON by the ledger's rules becomes the value; any other stays the text that it was. */
+/** Text that is valid JSON by the ledger's rules becomes that value; other text remains a string. */
 function jsonOrText(content: unknown): Json {
   if (typeof content !== 'string') return (content ?? null) as Json
   const parsed = parseStrictText(content)
   return parsed.ok ? parsed.value : content
 }
 
-/** A run with a call of unknown outcome did not complete as far as anybody can tell: it fails, and its record lists the call. */
+/** A run with a call of unknown outcome cannot be considered complete: it fails, and its record lists the call. */
 function endOf(messages: readonly Message[], unanswered: readonly PendingToolCall[]): ImportedRun['end'] {
   if (unanswered.length > 0) {
     const tools = unanswered.map(({ tool, key }) => `${tool} (${key})`).join(', ')

@@ -1,12 +1,12 @@
-/** @module A file that follows the store, written by this thread at first and by another one later: one object to those who use it. */
+/** @module A derived file that this thread writes at first and another thread writes later, behind one object for its users. */
 import type { DerivedFile } from '../store/derived-file.ts'
 
 export class HandedOver<T extends DerivedFile> {
-  /** Disposing it closes what is open here. */
+  /** Disposing the object closes the connection that is open in this thread. */
   readonly file: T
   readonly #listeners = new Set<() => void>()
   #current: T
-  /** Members that do not go to the file any more. */
+  /** Members that are no longer taken from the file. */
   #instead: Partial<T> = {}
 
   constructor(own: T) {
@@ -16,8 +16,8 @@ export class HandedOver<T extends DerivedFile> {
   }
 
   /**
-   * Closes the file here, and from now on reads it as `beside` does; `instead` replaces members, such as those that write. What is at hand of the
-   * file is forgotten, as after it was rebuilt: from here on it changes silently.
+   * Closes the file in this thread; from now on members are taken from `beside`, or from `instead` where it replaces them (such as the members that write).
+   * Listeners are notified as after a rebuild, so that they drop what they cached: from now on the file changes without notice.
    */
   handOver(beside: T, instead: Partial<T>): void {
     this.#current[Symbol.dispose]()

@@ -1,6 +1,6 @@
 /**
- * @module A thread that reads, parses and takes apart what the index is to hold, ahead of the one that writes it. It knows nothing of the index, and what it does
- * not hand over is read by the other one: its end at any moment costs time, and no event.
+ * @module A thread that reads, parses and splits into columns the pages that the index needs, ahead of the thread that writes the index. It does not access
+ * the index, and the indexing thread reads every page that it does not deliver: its end at any moment costs time, but loses no event.
  */
 import type { PageColumns } from '../ledger/audit/page-columns.ts'
 import { pageOfColumns } from '../ledger/audit/page-columns.ts'
@@ -9,37 +9,37 @@ import type { Position } from '../store/event-store.ts'
 import type { NoCalls } from '../workers/peer.ts'
 import { WorkerThread } from '../workers/worker-thread.ts'
 
-/** Pages that are read and not yet taken: some 3 MB, 12 MiB at most; with fewer it would wait while others are being written. */
+/** Pages that are read ahead: about 3 MB, 12 MiB at most; with fewer, this thread would wait while pages are being written. */
 const PAGES_AHEAD = 12
-/** A shorter way is done by the time that a thread has started. */
+/** A shorter range is indexed before a thread has started. */
 const EVENTS_MIN = 20_000
 const END_MS = 250
-/** What it makes is handed over at once; with more for young objects it would keep garbage for as long. */
+/** Pages are handed over at once, so a larger young generation would only keep garbage for longer. */
 const HEAP = { bytes: 192 * 1024 * 1024, youngBytes: 16 * 1024 * 1024 }
 
-/** What the thread starts with, beside where its store lies. */
+/** Data that the thread starts with, in addition to the location of its store. */
 export interface AheadRange {
   readonly after: Position | undefined
   readonly until: Position
 }
 
-/** What the thread can be asked: each call gives the next page, and undefined once there is none. */
+/** Calls to the thread: each returns the next page, or undefined after the last one. */
 export interface AheadCalls {
   readonly next: () => PageColumns | undefined
 }
 
 export interface IndexAheadOptions {
-  /** The thread's program. */
+  /** Program of the thread. */
   readonly file: URL
-  /** What it needs beside the range. */
+  /** Start data of the thread, in addition to the range. */
   readonly places: object
-  /** Why the rest of a range is read by whoever asked. */
+  /** Called with the reason when the thread ends early and the caller has to read the rest of the range. */
   readonly onLost: (why: string) => void
   /** For tests. Default 20,000. */
   readonly eventsMin?: number
 }
 
-/** The first pages of a range, in their order and without a gap: none where the way is short, and as far as the thread comes before it ends. */
+/** The first pages of a range, in order and without a gap: none for a short range, otherwise as many as the thread delivers before it ends. */
 export async function* indexAhead(
   { file, places, onLost, eventsMin = EVENTS_MIN }: IndexAheadOptions,
   range: PageRange,

@@ -1,4 +1,4 @@
-/** @module The side of the thread that writes the files: brings each up to the store when it is requested, and tells what came of it. */
+/** @module Handlers of the thread that writes the derived files: each brings a file up to the store on request and reports the result. */
 import type { AuditProjection } from '../ledger/audit/audit-projection.ts'
 import type { LogIndexing } from '../ledger/indexing.ts'
 import type { Log } from '../ledger/ports.ts'
@@ -19,21 +19,21 @@ export interface IndexingParts {
     readonly audit: Pick<AuditIndex, 'renew' | 'isAuthentic' | 'knownState' | 'opening' | 'opened'>
     readonly logs: Pick<DerivedFile, 'renew'>
   }
-  /** The store as each of them follows it. */
+  /** The store as each file follows it. */
   readonly stores: Readonly<Record<FileName, PinnedStore>>
   readonly keysChanged: () => Promise<void>
 }
 
-/** What the thread answers, and what it does when it is told. */
+/** Handlers for the calls and the notifications that the thread receives. */
 export function indexingHandlers(
   { runs, index, logs, files, stores, keysChanged }: IndexingParts,
   log: Pick<Log, 'warn'>,
 ): Handlers<IndexingCalls> {
-  /** As last told; undefined before the first pass, when nobody knows what the threads before this one have seen. */
+  /** Number of faults at the last report; undefined before the first pass, when the faults seen by earlier threads are unknown. */
   let faultsTold: number | undefined
   const warn = (error: unknown, message: string): void =>
     log.warn({ reason: error instanceof Error ? error.message : String(error) }, message)
-  /** Nobody waits for it: a cached fold that is lost costs time, the place of the scrub comes with its next slice. */
+  /** No caller waits for these writes: a lost cached fold only costs time, and the next slice of the scrub saves its place again. */
   const write = (work: () => void): void => {
     try {
       work()

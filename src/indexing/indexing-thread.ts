@@ -1,4 +1,4 @@
-/** @module The thread that writes the files that follow the store, from this side: started at once, and again after an end that nobody requested. */
+/** @module The host side of the thread that writes the derived files: starts it, and starts it again after an unexpected end. */
 
 import type { Indexing, IndexingHost, Remote } from '../ledger/indexing.ts'
 import type { LogFact } from '../ledger/log/log-deps.ts'
@@ -10,25 +10,25 @@ import { WorkerThread } from '../workers/worker-thread.ts'
 import type { FileName, Following, IndexingCalls, IndexingHostCalls, IndexingState } from './protocol.ts'
 import { remoteOver } from './remote-over.ts'
 
-/** After the start of the process: one that ends before needs no thread. */
+/** Delay after the start of the process: a process that ends earlier needs no thread. */
 const START_MS = 1_000
-/** With more for young objects it takes no less time, and keeps garbage for longer. */
+/** A larger young generation makes the thread no faster, and keeps garbage for longer. */
 const HEAP = { youngBytes: 16 * 1024 * 1024 }
 const END_MS = 1_000
-/** After the second end in a row that nobody requested; twice as long each time, until a task is done. */
+/** Delay of a restart after the second unexpected end in a row; it doubles each time until a task succeeds. */
 const AGAIN_MS = 250
 const AGAIN_MAX_MS = 30_000
 const FACT_RETRY_MS = 1_000
 
 export interface IndexingThreadOptions {
-  /** The thread's program. */
+  /** Program of the thread. */
   readonly file: URL
   readonly workerData: unknown
   readonly store: Pick<EventStore, 'end'>
   readonly log: Log
-  /** When it is started, after the ledger has begun it. Default 1,000. */
+  /** Milliseconds from `begin` to the start of the thread. Default 1,000. */
   readonly startMs?: number | undefined
-  /** Closes the files here: the thread opens them now. */
+  /** Closes the files in this thread: the indexing thread opens them now. */
   readonly handOver: () => void
   /** Called after the thread rebuilt a file. */
   readonly onRenewed: (file: FileName, reason: string) => void
@@ -36,9 +36,9 @@ export interface IndexingThreadOptions {
 
 export interface IndexingStats {
   readonly threads: number
-  /** As last reported; 0 while it does not run. */
+  /** As last reported; 0 while the thread does not run. */
   readonly heapBytes: number
-  /** Ends that nobody requested. */
+  /** Unexpected ends of the thread. */
   readonly deaths: number
 }
 
@@ -46,7 +46,7 @@ type Thread = WorkerThread<IndexingCalls, IndexingHostCalls>
 
 const IDLE: IndexingState = { heapBytes: 0, building: {}, indexing: { indexedEvents: 0, percent: 0 } }
 
-/** What it was doing is lost with it: whoever waits is refused, and the next task starts it again and goes on from what the files say. */
+/** When the thread ends, its pending calls are rejected; the next task starts it again, and it continues from the state of the files. */
 export class IndexingThread implements AsyncDisposable {
   readonly #options: IndexingThreadOptions
   readonly #remote: Remote
@@ -58,12 +58,12 @@ export class IndexingThread implements AsyncDisposable {
   #waitMs = 0
   #isClosed = false
   #first: NodeJS.Timeout | undefined
-  /** The thread has, or had, the files: they are no more written here. */
+  /** Whether the thread has or had the files: they are no longer written in this one. */
   #isTaken = false
-  /** Work on the files that runs here. */
+  /** Number of tasks on the files that run in this thread. */
   #here = 0
   #isWaitingToTake = false
-  /** Who waits until the files are the thread's, or until nothing runs here. */
+  /** Waiters for the handover of the files, or for the end of the work in this thread. */
   #waiters: (() => void)[] = []
 
   constructor(options: IndexingThreadOptions) {
@@ -75,7 +75,7 @@ export class IndexingThread implements AsyncDisposable {
     })
   }
 
-  /** The thread takes the files over some time later, when nothing here works on them. */
+  /** The thread takes the files over later, when no work in this thread uses them. */
   begin(host: IndexingHost): Indexing {
     this.#host = host
     this.#startIn(this.#options.startMs ?? START_MS)
@@ -90,21 +90,21 @@ export class IndexingThread implements AsyncDisposable {
     }
   }
 
-  /** Resolves when the thread has the files. */
+  /** Resolves when the thread has the files, or when this object is closed. */
   async taken(): Promise<void> {
     while (!this.#isTaken && !this.#isClosed) await this.#change()
   }
 
-  /** See `Indexing`: whoever asks has work for it, so that it is started now. */
+  /** See `Indexing`. The caller has work for the thread, so it is started now. */
   coming(): Promise<void> | undefined {
     if (!this.#isToCome()) return undefined
     const worker = this.#worker ?? this.#start()
-    // Until it has done what it is waited for.
+    // Keeps the process alive until the next answer of the thread.
     worker.hold()
     return this.#came()
   }
 
-  /** One that could not begin is tried again, and nobody waits for it. */
+  /** A thread that could not begin is tried again, but no caller waits for it. */
   #isToCome(): boolean {
     return !this.#isTaken && !this.#isClosed && this.#deaths === 0
   }
@@ -114,7 +114,7 @@ export class IndexingThread implements AsyncDisposable {
     if (this.#isClosed) throw threadLost('the server is closing', AGAIN_MS)
   }
 
-  /** What nobody waits for. Without a thread it is lost: the next one reads the files and the keys as they are. */
+  /** Sends a notification. It is lost if no thread runs: the next thread reads the files and keys as they are. */
   tell<K extends keyof IndexingCalls>(what: K, args: Parameters<IndexingCalls[K]>): void {
     this.#worker?.tell(what, args)
   }
@@ -123,14 +123,14 @@ export class IndexingThread implements AsyncDisposable {
     return { threads: this.#isTaken ? 1 : 0, heapBytes: this.#state.heapBytes, deaths: this.#deaths }
   }
 
-  /** Whoever waits is refused. Resolves when the thread has closed its files, or was ended. */
+  /** Rejects pending calls. Resolves when the thread has closed its files or was terminated. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#first)
     this.#notify()
     const worker = this.#worker
     this.#forget()
-    // One that has no files yet has nothing to leave in order.
+    // A thread that has no files yet has nothing to close.
     await worker?.end('the server is closing', this.#isTaken ? END_MS : 0)
   }
 
@@ -144,7 +144,7 @@ export class IndexingThread implements AsyncDisposable {
 
   /** See `Indexing`. */
   async do<T>(here: () => Promise<T>, inThread: (it: Remote) => Promise<T>): Promise<T> {
-    // Who would begin now waits for the thread, which waits for those who began before.
+    // New work waits for the thread to take the files, and the thread waits for the work that began earlier.
     while (this.#isWaitingToTake && !this.#isClosed) await this.#change()
     if (this.#isTaken) return await inThread(this.#remote)
     this.#here += 1
@@ -156,13 +156,13 @@ export class IndexingThread implements AsyncDisposable {
     }
   }
 
-  /** Resolves when the files are that thread's. */
+  /** Resolves when the files belong to that thread. */
   async #take(worker: Thread): Promise<void> {
     if (this.#isTaken) return
     this.#isWaitingToTake = true
     while (this.#here > 0 && !this.#isClosed) await this.#change()
     this.#isWaitingToTake = false
-    // Dead meanwhile, it has taken nothing: the next one will.
+    // If the thread died in the meantime, it has taken nothing: the next one will.
     const isGone = this.#isClosed || worker !== this.#worker
     if (!isGone) {
       this.#options.handOver()
@@ -172,7 +172,7 @@ export class IndexingThread implements AsyncDisposable {
     if (isGone) throw threadLost('it is no more waited for', AGAIN_MS)
   }
 
-  /** Aborted, it comes to nothing at once, whatever the thread is at. */
+  /** Resolves to undefined at once when aborted, whatever the thread is doing. */
   async #follow<K extends Following>(what: K, signal?: AbortSignal): Promise<ReturnType<IndexingCalls[K]> | undefined> {
     const until = await this.#options.store.end()
     if (until === undefined || signal?.aborted === true) return undefined
@@ -200,7 +200,7 @@ export class IndexingThread implements AsyncDisposable {
     }, ms).unref()
   }
 
-  /** Throws `StoreUnavailableError` where it ended a short while ago, or the server closes. */
+  /** Throws `StoreUnavailableError` if the thread ended a short while ago, or if the server is closing. */
   #start(): Thread {
     const leftMs = this.#againAtMs - performance.now()
     if (this.#isClosed || leftMs > 0) throw threadLost('it ended', Math.max(AGAIN_MS, leftMs))
@@ -236,7 +236,7 @@ export class IndexingThread implements AsyncDisposable {
     this.#forget()
     this.#notify()
     this.#options.log.warn({ why: reason }, this.#isTaken ? DIED : NOT_BEGUN)
-    // Once it has the files, whoever needs them starts it.
+    // After the handover, the next task starts the thread.
     if (!this.#isTaken) this.#startIn(START_MS + this.#waitMs)
   }
 

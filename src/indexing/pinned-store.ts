@@ -1,4 +1,4 @@
-/** @module The store as one follower reads it: as far as the thread that writes it has said, and no further. */
+/** @module The store as one follower reads it: up to the position that the writing thread has announced, and no further. */
 import { type EventStore, type Position, StoreUnavailableError } from '../store/event-store.ts'
 import { type ReadHalf, readOnlyStore } from '../store/read-only-store.ts'
 
@@ -18,7 +18,7 @@ export class PinnedStore {
     })
   }
 
-  /** From now on it reaches that far at least. Throws `StoreUnavailableError` where what is read here does not hold it. */
+  /** Extends the readable range at least to `until`. Throws `StoreUnavailableError` if the store that is read here ends before it. */
   async reach(until: Position): Promise<void> {
     const end = await this.#reader.end()
     if (end === undefined || this.#reader.comparePositions(end, until) < 0)

@@ -1,4 +1,4 @@
-/** @module What the thread that writes the store and the one that writes the files that follow it say to each other. */
+/** @module Messages between the thread that writes the store and the thread that writes the derived files. */
 import type { IndexProgress } from '../ledger/audit/index-building.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { LogIndexing } from '../ledger/indexing.ts'
@@ -11,39 +11,42 @@ export const FILES = ['views', 'audit', 'logs'] as const
 
 export type FileName = (typeof FILES)[number]
 
-/** What the thread can be asked. `until`: where the store is, whose events it has to see up to there. */
+/** Calls to the thread. `until`: end of the store; the task processes all events up to it. */
 export interface IndexingCalls {
-  /** Whether faults came in, or may have come in before this thread began. */
+  /** Whether faults were found, or may have been found before this thread began. */
   readonly listRuns: (until: Position) => boolean
   readonly index: (until: Position) => void
   readonly followLogs: (until: Position) => void
-  /** How many it signed. */
+  /** Number of checkpoints that were signed. */
   readonly signLogs: (until: Position) => number
   readonly restoreHeads: (until: Position) => void
   readonly streamPath: LogIndexing['streamPath']
-  /** For whoever reads the index in another thread: whether it is the ledger's, and that a connection is about to open it, or has. */
+  /**
+   * For readers of the index on other threads: checks that the index belongs to this ledger, and announces that a connection is about to open it, or has
+   * opened it.
+   */
   readonly vouch: (damage: string | undefined) => string | undefined
   readonly opening: () => void
   readonly opened: () => void
-  /** Told, as all that follows. */
+  /** A notification without an answer, like all members below. */
   readonly saveFold: (row: FoldRow) => void
   readonly saveNote: (name: string, text: string) => void
-  /** Somebody who read the file found it damaged. */
+  /** A reader found the file damaged. */
   readonly renew: (file: FileName, reason: string) => void
-  /** New keys are on record. */
+  /** New keys were recorded. */
   readonly keysChanged: () => void
 }
 
 /** Tasks that bring a file up to the store. */
 export type Following = 'listRuns' | 'index' | 'followLogs' | 'signLogs' | 'restoreHeads'
 
-/** What it asks of the thread that writes the store. */
+/** Calls from the thread to the one that writes the store. */
 export interface IndexingHostCalls {
-  /** Answered when the files are its own to open: nobody else writes them any more. */
+  /** Answered when the thread may open the files: no other thread writes them any more. */
   readonly takeFiles: () => void
-  /** A fact to be sealed and appended. */
+  /** Seals and appends a fact. */
   readonly append: (fact: LogFact) => AppendResult
-  /** Told, as all that follows: the file was rebuilt. */
+  /** A notification without an answer, like all members below: the file was rebuilt. */
   readonly renewed: (file: FileName, reason: string) => void
   readonly state: (state: IndexingState) => void
   readonly log: (level: keyof Log, fields: object, message: string) => void
@@ -52,8 +55,8 @@ export interface IndexingHostCalls {
 
 export interface IndexingState {
   readonly heapBytes: number
-  /** Files that are being made from far behind. */
+  /** Files that are being built from far behind the end of the store. */
   readonly building: Partial<Record<FileName, IndexProgress>>
-  /** Of the index's pass that runs, or ran last. */
+  /** Progress of the current or last indexing pass. */
   readonly indexing: IndexProgress
 }

@@ -1,17 +1,17 @@
-/** @module What the ledger asks of the thread that has the files, as calls of it. */
+/** @module The thread that has the files, as an interface of calls for the ledger. */
 import type { Remote } from '../ledger/indexing.ts'
 import type { Following, IndexingCalls, IndexingState } from './protocol.ts'
 
 type Answer<K extends keyof IndexingCalls> = ReturnType<IndexingCalls[K]>
 
 export interface Tasks {
-  /** As the thread last reported. */
+  /** State as last reported by the thread. */
   readonly state: () => IndexingState
   readonly ask: <K extends keyof IndexingCalls>(
     what: K,
     args: Parameters<IndexingCalls[K]>,
   ) => Promise<Awaited<Answer<K>>>
-  /** A task up to the end of the store as it is at the call. Undefined where nobody waits for it any more, and of an empty store. */
+  /** Runs a task up to the end of the store at the time of the call. Undefined if the call was aborted, or if the store is empty. */
   readonly follow: <K extends Following>(what: K, signal?: AbortSignal) => Promise<Answer<K> | undefined>
 }
 

@@ -1,4 +1,4 @@
-/** @module A judge over HTTP, at an address of the operator's own settings: asked about one handoff at a time, within a time and a size. */
+/** @module A judge over HTTP, at the configured address: receives one handoff per request, with limits of time and size. */
 
 import { z } from 'zod'
 import { parseJson } from '../../schemas/json.ts'
@@ -12,7 +12,7 @@ const FINDINGS_MAX = 20
 const REASON_MAX_CHARS = 200
 
 export type Judgement = Pick<RecordJudgement, 'verdict' | 'reason' | 'model' | 'promptDigest' | 'findings'>
-/** Asks about a handoff; whatever goes wrong is `unavailable`, with the reason. Never rejects. */
+/** Requests a judgement of a handoff. Never rejects; every error becomes the verdict `unavailable`, with the reason. */
 export type HandoffJudge = (handoff: object, signal: AbortSignal) => Promise<Judgement>
 
 const Answer = z.strictObject({
@@ -22,7 +22,7 @@ const Answer = z.strictObject({
   promptDigest: Schema.shape.promptDigest,
 })
 
-/** Dialled by the guard: at the operator's address and no other, redirects refused. Throws `DialError` for an invalid `allow`. */
+/** Uses the guarded `fetch`: only the configured address is connected to, and redirects are refused. Throws `DialError` for an invalid `allow`. */
 export function httpJudge(url: string, trust: Pick<TrustOptions, 'allow' | 'timeoutMs' | 'lookup'>): HandoffJudge {
   const timeoutMs = trust.timeoutMs ?? ANSWER_MAX_MS
   const fetch = guardedFetch({ ...trust, timeoutMs, maxResponseBytes: ANSWER_MAX_BYTES })

@@ -1,4 +1,7 @@
-/** @module A time-stamping authority over HTTP (RFC 3161, section 3.4): dialled by the guard, its answer checked against the request before it counts. */
+/**
+ * @module A time-stamping authority over HTTP (RFC 3161, section 3.4), through the guarded `fetch`; its reply is checked against the request before it is
+ * accepted.
+ */
 import { randomBytes } from 'node:crypto'
 import { TIMESTAMP_REPLY_MAX_BYTES } from '../../schemas/value-forms.ts'
 import { DialError } from '../egress/dial-error.ts'
@@ -12,7 +15,7 @@ import { sha256 } from '../signing/digests.ts'
 const ANSWER_MAX_MS = 15_000
 const NONCE_BYTES = 8
 
-/** Throws `SettingsError` for an address that cannot be used. */
+/** Throws `SettingsError` for an unusable address. */
 export function timestampAuthority({ url, allow }: TimestampSettings): TimestampAuthority {
   const plain = 'so that nobody on the way keeps its tokens back'
   const target = guardedTarget({ url, allow, setting: 'timestamp-url', allowIn: '--timestamp-allow', plain })
@@ -45,7 +48,7 @@ interface Exchange {
 }
 
 async function requested({ fetch, url, closing }: Exchange, data: Uint8Array): Promise<Stamping> {
-  // Loaded at the first request: a ledger without an authority has no need of ASN.1.
+  // Loaded at the first request, because a ledger without an authority does not need ASN.1.
   const [{ timestampRequest }, { readTimestampReply }, { checkTokenSignature }] = await Promise.all([
     import('../timestamps/timestamp-request.ts'),
     import('../timestamps/timestamp-reply.ts'),
@@ -65,7 +68,7 @@ async function requested({ fetch, url, closing }: Exchange, data: Uint8Array): P
   const reply = new Uint8Array(await response.arrayBuffer())
   const read = readTimestampReply(reply, question)
   if (!read.ok) return failed(read.code, read.message)
-  // Its authority is the reader's to trust; a signature that does not fit would be of use to nobody.
+  // Whether to trust the authority is up to the verifier; a token with an invalid signature is useless to everyone.
   const signature = await checkTokenSignature(read.token.signed, { data })
   if (!signature.ok) return failed('wrong-signature', signature.message)
   const { time, policy, serial } = read.token

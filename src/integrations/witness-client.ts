@@ -1,4 +1,4 @@
-/** @module Witnesses over HTTP, at addresses of the operator's own settings. */
+/** @module Witnesses over HTTP, at configured addresses. */
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -14,7 +14,10 @@ import { SettingsError } from '../settings/settings-error.ts'
 const ANSWER_MAX_MS = 10_000
 const ANSWER_MAX_BYTES = 64 * 1024
 
-/** A witness at its submission prefix, dialled by the guard: at this address and no other, redirects refused. Throws `DialError` for an invalid `allow`. */
+/**
+ * A witness at its submission prefix, through the guarded `fetch`: only this address is connected to, and redirects are refused. Throws `DialError` for an
+ * invalid `allow`.
+ */
 export function httpWitness(
   url: string,
   verifier: NoteVerifier,
@@ -37,13 +40,13 @@ const WitnessFile = z
     z.strictObject({
       url: z.url({ protocol: /^https?$/ }),
       key: z.string(),
-      /** Addresses that are not public, where its host may lie. */
+      /** Non-public addresses to which the host may resolve. */
       allow: z.array(z.string()).optional(),
     }),
   )
   .max(16)
 
-/** The witnesses of a settings file `[{url, key, allow?}]`. Throws `SettingsError`. */
+/** Reads the witnesses of a settings file `[{url, key, allow?}]`. Throws `SettingsError`. */
 export function readWitnesses(path: string | undefined): readonly Witness[] {
   if (path === undefined) return []
   const file = WitnessFile.safeParse(parsed(path))
@@ -63,7 +66,7 @@ function parsed(path: string): unknown {
   try {
     return parseJson(readFileSync(path, 'utf8'))
   } catch {
-    // Missing, unreadable or no JSON: one message says it all.
+    // The file is missing, unreadable or not JSON; one error message covers all three.
     return undefined
   }
 }

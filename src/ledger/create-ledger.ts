@@ -1,4 +1,4 @@
-/** @module Puts the ledger together: identity first, then the write path and the queries on one set of cached runs. */
+/** @module Assembles the ledger: the identity is opened first, then the write path and the queries on one shared cache of runs. */
 import { runStream } from '../../schemas/names.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import type { Fault } from '../signing/check.ts'
@@ -46,15 +46,15 @@ import { watched } from './watched.ts'
 import { createCommands } from './write/commands.ts'
 import { writeSide } from './write/write-side.ts'
 
-/** The party that indexing reads as: no tenant has this name. */
+/** Tenant name under which the work queue accounts for indexing; no tenant has this name. */
 const INDEXING = ''
-/** Longest wait at the end of the process for the views to reach the end of the store. */
+/** Maximum time that the views get at process end to catch up with the end of the store, in milliseconds. */
 const LAST_PASS_MS = 500
 
 /**
- * Opens a ledger on a store. Throws `IdentityError` where the keys do not belong to the store, `LogStartError` where the store lies
- * behind what was signed. Disposing it waits for the appends
- * under way; the store and the views stay open: who opened them closes them.
+ * Opens a ledger on a store. Throws `IdentityError` if the keys do not belong to the store, and `LogStartError` if the store is behind a checkpoint
+ * that was signed. Disposing the ledger waits for pending appends; the store and the views stay open and must be closed by the caller that opened
+ * them.
  */
 export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, views, keys, effects = realEffects(), log = silentLog } = options
@@ -115,26 +115,26 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       await audit?.[Symbol.asyncDispose]()
       await runs.drained()
       await logs?.[Symbol.asyncDispose]()
-      // Last: the log's checkpoint and the record of who read are events too.
+      // Last, because the log's checkpoint and the records of reads are events too.
       if (readOnly !== true) await finish()
     },
   }
 }
 
-/** An event that a reading did not find is put on record, as one that does not verify is. */
+/** Records a missing event in the audit trail in the same way as an event that does not verify. */
 const missingOnRecord =
   (sealer: Sealer): OnMissing =>
   (place) =>
     sealer.faultFound(missingFault(place))
 
-/** The other files that follow the store, made anew: they followed it without what is there again. */
+/** Renews the other files that follow the store: they followed it without the events that were put back. */
 const renewing =
   ({ views, audit }: LedgerOptions) =>
   (reason: string): void => {
     for (const file of [views, audit?.index]) file?.renew(reason)
   }
 
-/** What the logs know, where they are kept. */
+/** The losses and stream heads that the logs know, if the ledger keeps logs. */
 const knownOf = (logs: OpenLogs | undefined, knownLost: LossesOfTenant = () => []) => ({
   ofLog: (tenant: string) => logs?.losses(tenant) ?? knownLost(tenant),
   stoppedLog: logs && ((tenant: string) => logs.openLosses(tenant)[0]),
@@ -149,7 +149,7 @@ async function logsOf(
   try {
     return await guardedLogs(options.logs, { ...deps, onPutBack: renewing(options) })
   } catch (error) {
-    // A checkpoint that another ledger's keys do not verify is not damaged: what is wrong are the keys.
+    // If another ledger's keys do not verify a checkpoint, the checkpoint is not damaged: the keys are wrong.
     if (error instanceof LogStartError && error.code === 'kept-checkpoints-damaged') await refuseForeignKeys(founding)
     throw error
   }
@@ -157,7 +157,7 @@ async function logsOf(
 
 type Finishing = { finish(signal: AbortSignal): Promise<void> }
 
-/** Once: whoever closes the ledger again may have closed its files. */
+/** Runs only once, because a caller that disposes the ledger a second time may already have closed its files. */
 function finishOnce(followers: readonly (Finishing | undefined)[]): () => Promise<unknown> {
   let finished: Promise<unknown> | undefined
   return () => {
@@ -187,7 +187,7 @@ function lagsOf(lag: Record<LedgerFollower, Followed>): Pick<LedgerStats, 'lagEv
   }
 }
 
-/** What of it is known. */
+/** The statistics of the followers; values that are not known yet are absent. */
 function lagStats({ lag, list, logs }: Followers): FollowerStats {
   const [coveredAtMs, callsInDoubt] = [logs?.coveredAtMs(), list.callsInDoubt()]
   return {
@@ -209,12 +209,12 @@ interface Followers {
 
 type FollowerStats = Omit<LedgerStats, OwnStats | 'cachedRuns' | 'integrity'>
 
-/** The store as indexing reads it. */
+/** The store as indexing reads it: paced by the work queue. */
 function followedBy({ store, work }: LedgerOptions): (who: string) => EventStore {
   return (who) => pacedStore(store, work?.begin({ tenant: INDEXING, caller: who }))
 }
 
-/** For the ledger itself, whatever the token of who asks may see. */
+/** Compares open calls with the ledger's own access, independent of the scopes of the caller's token. */
 function equalCallsIn(store: EventStore, deps: Omit<OpenCallsDeps, 'equal'>): EqualCalls {
   return new EqualCalls(store, (tenant) => allOpenCalls(deps, { tenant, actor: 'ledger' }))
 }
@@ -242,7 +242,7 @@ function queriesOf(queries: RunQueries): RunQueries {
   }
 }
 
-/** What runs wait for: decisions, signals, times. */
+/** Queries for what runs wait for: decisions, signals and times. */
 function waitingOf(
   reads: ApprovalReads,
   deps: Parameters<typeof waitReads>[0] & Parameters<typeof suspectReads>[0],
@@ -267,7 +267,7 @@ function historyOf(history: History): HistoryQueries {
   }
 }
 
-/** What leaves the ledger, and places as callers see them. */
+/** Operations whose results leave the ledger, and positions in the form in which callers see them. */
 function outwardOf(
   exports: Exports,
   deps: DiscloseDeps & ServiceDeps & { readonly work: LedgerOptions['work'] | undefined },

@@ -1,4 +1,4 @@
-/** @module The effects of the real world. */
+/** @module The effects of the real world: clocks, random values, ids and timers. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createIdSource } from '../signing/id-source.ts'

@@ -1,4 +1,4 @@
-/** @module How far a view, the auditors' index or the logs lag behind: events of this process that their last whole pass has not seen. */
+/** @module Measures how far a view, the audit index or the logs lag: the events of this process that their last complete pass has not seen. */
 
 import type { IndexProgress } from './audit/index-building.ts'
 
@@ -7,12 +7,12 @@ export class Followed {
   #seen: number | undefined
   #building: () => IndexProgress | undefined = () => undefined
 
-  /** `eventsSoFar`: events that this process has made durable. */
+  /** `eventsSoFar` returns the number of events that this process has made durable. */
   constructor(eventsSoFar: () => number) {
     this.#eventsSoFar = eventsSoFar
   }
 
-  /** Called as a pass begins; what it returns is called where the pass reached the end of the store as it was then. */
+  /** Call this as a pass begins, and call the returned function once the pass has reached the end that the store had at that time. */
   passing(): () => void {
     const events = this.#eventsSoFar()
     return () => {
@@ -20,7 +20,7 @@ export class Followed {
     }
   }
 
-  /** Requested `building`, which is undefined while nothing is being made from far behind. */
+  /** Registers the function that returns the progress of a long rebuild, or undefined while none is running. */
   watchBuilding(building: () => IndexProgress | undefined): void {
     this.#building = building
   }
@@ -29,7 +29,7 @@ export class Followed {
     return this.#building()
   }
 
-  /** Undefined before the first whole pass: nobody has counted yet. */
+  /** Undefined before the first complete pass, since the lag is not known until then. */
   get lagEvents(): number | undefined {
     return this.#seen === undefined ? undefined : this.#eventsSoFar() - this.#seen
   }

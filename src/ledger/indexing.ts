@@ -1,6 +1,6 @@
 /**
- * @module Who brings the files that follow the store up to it: this thread, until another one has taken them over, and that one from then on. What
- * the ledger asks of it, and what it asks back.
+ * @module Decides which thread updates the files that follow the store: this thread until another thread has taken them over, then that thread.
+ * Defines the calls between the ledger and that thread in both directions.
  */
 import type { StreamPath } from '../merkle/stream-tree.ts'
 import type { AppendResult } from '../store/event-store.ts'
@@ -9,20 +9,21 @@ import type { SealFault } from './identity/sealer.ts'
 import type { LogFact } from './log/log-deps.ts'
 
 /**
- * The thread that has the files. Each task goes on from what came since the last one, up to where the store is at the call: what was acknowledged
- * before is in the file afterwards. Rejects with `StoreUnavailableError`, `ViewBehindError` among them, where the file cannot get there.
+ * The thread that owns the files. Each task continues after the last one and runs up to the end of the store at the time of the call, so that events
+ * acknowledged before the call are in the file afterwards. Rejects with `StoreUnavailableError` (or its subclass `ViewBehindError`) if the file
+ * cannot get that far.
  */
 export interface Remote {
   readonly logs: LogIndexing
-  /** Another number whenever faults may have come in with the run list. */
+  /** A counter that changes whenever faults may have been added to the run list. */
   readonly faults: number
-  /** Of the index's pass that runs, or ran last. */
+  /** Progress of the index pass that is running, or of the last one. */
   readonly indexing: IndexProgress
-  /** While the index has a way to go. */
+  /** Defined only while the index still has far to go. */
   readonly indexBuilding: IndexProgress | undefined
   listRuns(signal?: AbortSignal): Promise<void>
   index(signal?: AbortSignal): Promise<void>
-  /** The index as its readers in other threads believe it: see `IndexOwner` of `src/store/sqlite/audit-snapshots.ts`. */
+  /** The trust that readers in other threads have in the index: see `IndexOwner` in `src/store/sqlite/audit-snapshots.ts`. */
   readonly indexOwner: {
     vouch(damage?: string): Promise<string | undefined>
     opening(): Promise<void>
@@ -30,43 +31,46 @@ export interface Remote {
   }
 }
 
-/** What brings the logs up to the store and signs them. Aborted, each stops where it is: the next pass goes on. */
+/** Brings the logs up to date with the store and signs them. An aborted operation stops where it is; the next pass continues from there. */
 export interface LogIndexing {
-  /** While the logs have a way to go. */
+  /** Defined only while the logs still have far to go. */
   readonly building: IndexProgress | undefined
-  /** Follows the store to where it is at the call. */
+  /** Follows the store up to its end at the time of the call. */
   catchUp(signal?: AbortSignal): Promise<void>
-  /** Signs every log that is due and keeps what it signed; how many it signed. */
+  /** Signs every log that is due and keeps the checkpoints. Resolves to the number of logs signed. */
   sign(signal?: AbortSignal): Promise<number>
-  /** Makes the heads of streams again that the file lacks. */
+  /** Rebuilds stream heads that are missing from the file. */
   restoreHeads(signal?: AbortSignal): Promise<void>
-  /** Head and path of a stream in the tree of `size` leaves; undefined where that is not the present one, or it does not make `root`. */
+  /** Head and path of a stream in the tree of `size` leaves; undefined if that is not the current tree, or if the path does not lead to `root`. */
   streamPath(tenant: string, stream: string, size: number, root: Uint8Array): Promise<StreamPath | undefined>
 }
 
 export interface Indexing {
-  /** The thread that has the files; undefined while this one has them. */
+  /** The thread that owns the files; undefined while this thread owns them. */
   readonly remote: Remote | undefined
-  /** Work on the files: in this thread while they are its own, else in the one that has taken them over, which it never does amid `here`. */
+  /** Runs work on the files: `here` while this thread owns them, otherwise `inThread`. The other thread never takes the files while `here` is running. */
   do<T>(here: () => Promise<T>, inThread: (it: Remote) => Promise<T>): Promise<T>
-  /** Where another thread is about to take the files: resolves when it has them, or could not begin. Undefined where none is. Rejects with `StoreUnavailableError` where the server closes. */
+  /**
+   * While another thread is about to take the files, a promise that resolves when it has them or has failed to start; otherwise undefined. Rejects
+   * with `StoreUnavailableError` if the server closes.
+   */
   coming(): Promise<void> | undefined
-  /** New keys are on record. */
+  /** Notifies the other thread that new keys have been recorded. */
   keysChanged(): void
 }
 
-/** What only the thread that writes the store can do. */
+/** Operations that only the thread that writes the store can perform. */
 export interface IndexingHost {
-  /** Seals a fact of the ledger's own and appends it. */
+  /** Seals one of the ledger's own facts and appends it. */
   append(fact: LogFact): Promise<AppendResult>
-  /** An event that was read does not verify. */
+  /** Called when an event that was read does not verify. */
   onFault(fault: SealFault): void
 }
 
-/** Called once the ledger's identity is known. */
+/** Called once the identity of the ledger is known. */
 export type BeginIndexing = (host: IndexingHost) => Indexing
 
-/** No other thread takes the files. */
+/** The default: no other thread takes the files. */
 export const LOCAL: Indexing = {
   remote: undefined,
   do: (here) => here(),

@@ -1,4 +1,4 @@
-/** @module What a ledger is made of. */
+/** @module The parts and settings from which a ledger is created. */
 import type { MemoryBudget } from '../resources/memory-budget.ts'
 import type { WorkQueue } from '../resources/work-queue.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
@@ -19,46 +19,46 @@ export interface LedgerOptions {
   readonly store: EventStore
   readonly views: ViewStore
   readonly keys: KeySource
-  /** Keys of subjects; absent: nothing can be kept encrypted here. */
+  /** Keys of data subjects; if absent, no values can be kept encrypted. */
   readonly subjects?: SubjectStore | undefined
-  /** What was erased, beside store and keys; absent: nothing is kept of it outside of them. */
+  /** List of erasures, kept apart from the store and its keys; if absent, no record of erasures exists outside of them. */
   readonly erasures?: ErasureList | undefined
   readonly effects?: Effects
   readonly log?: Log
-  /** Absent: nobody is told what a start waits for, and it cannot be given up. */
+  /** If absent, progress of a slow start is not reported, and the start cannot be cancelled. */
   readonly starting?: StartWatch | undefined
-  /** Prefix of every log's origin, for life; used only where the ledger is founded now. */
+  /** Prefix of the origin of every log, for the lifetime of the ledger; used only when the ledger is founded. */
   readonly origin?: string
-  /** What the Merkle logs need; absent: the ledger keeps none. */
+  /** Settings of the Merkle logs; if absent, the ledger keeps none. */
   readonly logs?: LogSettings & { readonly store: LogStore }
-  /** Of a ledger that keeps no logs: what those of the ledger that writes the store know to be lost. */
+  /** For a ledger without logs: the losses known to the logs of the ledger that writes the store. */
   readonly knownLost?: LossesOfTenant | undefined
-  /** The auditors' index; absent: the ledger answers no audit queries. */
+  /** The audit index; if absent, the ledger answers no audit queries. */
   readonly audit?: {
     readonly index: AuditIndex
-    /** How long a question waits for an index that lags; then `IndexBuildingError`. Absent: until it is there. */
+    /** Maximum wait of a query for an index that lags, in milliseconds; then it fails with `IndexBuildingError`. If absent, a query waits without limit. */
     readonly waitMs?: number | undefined
-    /** Do not make the index before somebody has asked: for ledgers that most likely nobody audits. */
+    /** Builds the index only after the first query, for ledgers that will most likely never be audited. */
     readonly onlyIfAsked?: boolean
-    /** Absent: questions are answered in this thread. */
+    /** If absent, audit queries are answered in this thread. */
     readonly remote?: AnswerMaker | undefined
   }
-  /** Another thread writes the files that follow the store; absent: this one does. */
+  /** Set if another thread writes the files that follow the store; if absent, this thread writes them. */
   readonly indexing?: BeginIndexing | undefined
-  /** What the operator declared for a tenant's runs; absent: nothing for any. Read at each start of a new run. */
+  /** The policy that the operator declared for the runs of a tenant; if absent, no tenant has one. Read at every start of a new run. */
   readonly tenantPolicy?: TenantPolicies
-  /** The store is another's to write: commands are refused, nothing is founded, reads go on no record. */
+  /** The store belongs to another writer: commands are refused, no ledger is founded, and reads are not recorded. */
   readonly readOnly?: boolean
-  /** Whose slices indexing takes: what follows the store gives way to writers, as readers do. Absent: it works on. */
+  /** The queue from which indexing takes its time slices, so that it yields to writers as readers do. If absent, indexing runs without pauses. */
   readonly work?: WorkQueue
-  /** What this ledger's caches may take; 1 GiB is divided where it is absent. */
+  /** Memory for the caches of this ledger; if absent, a default budget of 1 GiB is divided among them. */
   readonly memory?: MemoryBudget
-  /** Whether the process that holds a lease is provably gone; absent: nobody's death can be proved here. */
+  /** Whether the process that holds a lease is provably gone; if absent, this is never assumed. */
   readonly isOwnerGone?: (owner: string) => boolean
-  /** Which values of calls are stored beside the events, and which are too large to be taken. */
+  /** Which values of calls are stored separately from the events, and which are rejected as too large. */
   readonly values?: Partial<ValueLimits>
-  /** The whole store is read again, behind everything else, within so many days; 0 or absent: it is not. */
+  /** Interval in days within which the scrub rereads the whole store at low priority; 0 or absent disables it. */
   readonly scrubDays?: number | undefined
-  /** Fewer recent runs kept folded than the memory allows. */
+  /** Limits the number of recent folded runs in the cache below what the memory allows. */
   readonly cachedRunsMax?: number
 }

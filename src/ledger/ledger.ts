@@ -1,6 +1,6 @@
 /**
- * @module The ledger as its callers see it: commands that change a run, queries that read it. HTTP, the command line and the
- * in-process runtime all stand on this interface and on nothing behind it.
+ * @module The ledger as its callers see it: commands that change a run, and queries that read it. HTTP, the command line and the in-process runtime
+ * depend on this interface only.
  */
 
 import type { AnswerTo } from '../../schemas/answers/commands.ts'
@@ -31,18 +31,21 @@ import type { Subjects } from './subjects/subjects.ts'
 
 export type { BatchItem, Caller, Command }
 
-/** What came with the request beside its body. */
+/** The parts of a request other than its body. */
 export interface RequestInfo {
   readonly traceparent?: string
-  /** Expected revision of the run: with it a conflict answers at once instead of deciding again. */
+  /** Expected revision of the run. If present, a conflict is answered at once instead of being decided again. */
   readonly ifMatch?: number
-  /** What the request took to send: large ones are spread over turns of the event loop. */
+  /** Size of the request body in bytes. Work on large bodies is spread over several turns of the event loop. */
   readonly bodyBytes?: number | undefined
   readonly idempotency?: { readonly key: string; readonly method: string; readonly path: string; readonly body?: Json }
 }
 
 export type Outcome<Body extends JsonObject = JsonObject> =
-  /** `created`: something new was recorded. `revision` is the run's, after it; `replayed` marks the answer of an earlier request. */
+  /**
+   * `created`: whether something new was recorded. `revision`: revision of the run afterwards. `replayed`: whether this is the answer to an earlier
+   * request.
+   */
   | {
       readonly ok: true
       readonly created: boolean
@@ -53,11 +56,11 @@ export type Outcome<Body extends JsonObject = JsonObject> =
     }
   | { readonly ok: false; readonly refusal: Refusal; readonly revision?: number; readonly replayed: boolean }
 
-/** Where a page of a list over the tenant's runs goes on: behind a run, or behind one item of it. */
+/** Cursor of a list over the runs of a tenant: the next page starts after a run, or after one item of it. */
 export interface PlaceInRuns {
   readonly startedAt: string
   readonly runId: string
-  /** The place in its run of the last item that was given; absent: the run is done with. */
+  /** Place within its run of the last item returned; absent if the run has been listed completely. */
   readonly after?: number
 }
 
@@ -70,13 +73,13 @@ export type Found<T> =
   | { readonly ok: true; readonly value: T; readonly revision: number }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** Where a context is requested: a step, a revision, or (neither) now. */
+/** The point at which a context is requested: a step, a revision, or (neither) now. */
 export interface ContextAt {
   readonly step?: number
   readonly revision?: number
 }
 
-/** What does not fit; empty where all does. */
+/** The faults that were found; empty if the event is valid. */
 export interface CheckedEvent {
   readonly faults: readonly { readonly code: string; readonly message: string }[]
 }
@@ -87,19 +90,19 @@ export interface ReplayLine {
 
 export interface Replay {
   readonly lines: AsyncIterable<ReplayLine>
-  /** What is known to be lost of the run, up to where it is replayed, or of the store. */
+  /** The known losses of the store and of the run, up to the replayed revision. */
   readonly losses: readonly Loss[]
 }
 
-/** `overdue`: only runs with an open call whose lease is over. */
+/** `overdue`: only runs with an open call whose lease has expired. */
 export type RunListFilter = Omit<RunFilter, 'tenant' | 'leaseOverAt'> & { readonly overdue?: true }
 
 export interface OpenCallsPage {
-  /** Only those that wait for somebody to find out what became of them. */
+  /** Only calls in doubt, whose outcome a person has to find out. */
   readonly inDoubt: boolean
-  /** Only those with the tool and the arguments of this open call, as they are recorded; itself among them. */
+  /** Only calls with the tool and the recorded arguments of this open call, including the call itself. */
   readonly equalTo?: string
-  /** Goes on in this run behind this claim, then with the runs that were started before it. */
+  /** Continues in this run after this claim, then with the runs that were started before it. */
   readonly after?: OpenCallsPlace
   readonly limit: number
 }
@@ -107,79 +110,82 @@ export interface OpenCallsPage {
 export interface OpenCallsPlace {
   readonly startedAt: string
   readonly runId: string
-  /** Revision of the last claim that was given. */
+  /** Revision of the last claim that was returned. */
   readonly claim: number
 }
 
 export interface OpenCalls {
   readonly items: readonly JsonObject[]
-  /** Present where there may be more. */
+  /** Present if there may be more items. */
   readonly next?: OpenCallsPlace
   readonly asOf: Position | undefined
-  /** Runs of this page that cannot be looked into. */
+  /** Runs of this page that cannot be read. */
   readonly unreadable?: readonly UnreadableRun[]
 }
 
 export interface WaitingPage {
   readonly items: readonly JsonObject[]
-  /** Present where there may be more. */
+  /** Present if there may be more items. */
   readonly next?: PlaceInRuns
-  /** Runs of this page that cannot be looked into. */
+  /** Runs of this page that cannot be read. */
   readonly unreadable?: readonly UnreadableRun[]
 }
 
-/** Where an export ends: a place in the store, and the tenant's tree there. */
+/** The end of an export: a position in the store, and the tree of the tenant there. */
 export interface ExportPin {
-  /** Undefined in an empty store. */
+  /** Undefined if the store is empty. */
   readonly until: Position | undefined
-  /** Null where the ledger keeps no log, or the log stopped before that place. */
+  /** Null if the ledger keeps no log, or if the log stopped before that position. */
   readonly tree: PinnedTree | null
-  /** What is known to be lost of the tenant, or of the run that was asked for. */
+  /** The known losses of the tenant, or of the requested run. */
   readonly losses: readonly Loss[]
 }
 
 export interface PinOf {
-  /** Default: where the store is now. */
+  /** Default: the current end of the store. */
   readonly until?: Position | undefined
   readonly run?: string | undefined
-  /** For a document that is signed without its events being read: also those that no checkpoint covers yet are looked for. */
+  /** For a document that is signed without reading its events: events that no checkpoint covers yet are looked up as well. */
   readonly isSigned?: boolean
 }
 
-/** What is read of the history for a document. */
+/** The part of the history that is read for a document. */
 export interface ReadRange {
   readonly pin: ExportPin
-  /** One run from its first event on. */
+  /** One run, from its first event. */
   readonly run?: string | undefined
-  /** What an index found, out of any streams. */
+  /** The events come from an index query and may belong to any streams. */
   readonly isMatched?: boolean
-  /** Of a part of the tenant's history: the event before it, and the last one. */
+  /** For a part of the tenant's history: the position of the event before it, and of its last event. */
   readonly after?: Position | undefined
   readonly until?: Position
 }
 
-/** The tenant's log up to a pin. */
+/** The log of the tenant up to a pin. */
 export interface PinnedTree {
   readonly size: number
   readonly root: string
-  /** Id of its last event; null in an empty log. */
+  /** Id of the last event of the log; null if the log is empty. */
   readonly eventId: string | null
 }
 
-/** The tenant's log before one of its leaves: what an export that begins there goes on from. */
+/** The log of the tenant before one of its leaves: an export that starts at that leaf continues from here. */
 export interface PinnedEdge {
-  /** Of the tree of the leaves before. */
+  /** Root of the tree of the preceding leaves. */
   readonly root: string
-  /** Digests of the perfect subtrees that these leaves make, widest first (RFC 6962). */
+  /** Digests of the perfect subtrees of these leaves, widest first (RFC 6962). */
   readonly edge: readonly string[]
-  /** The last of them; undefined where there is none. */
+  /** The last of these leaves; undefined if there is none. */
   readonly last: LedgerEvent | undefined
 }
 
-/** Texts that callers carry and cannot read. `name` says whose and what for, without a line feed: it is bound, not carried. */
+/**
+ * Opaque texts that clients carry but cannot read. `name` says to whom and for what a text belongs, without a line feed; it is bound to the text by
+ * the seal and not contained in it.
+ */
 export interface SealedPlaces {
   seal(name: string, text: string): string
-  /** Undefined for all but what a ledger of this ring sealed for this name. */
+  /** Returns undefined for anything but a text that a ledger with this key ring sealed for this name. */
   open(name: string, sealed: string): string | undefined
 }
 
@@ -187,65 +193,65 @@ export type ExportFact =
   | { readonly type: 'ExportStarted'; readonly data: EventBody<'ExportStarted'> }
   | { readonly type: 'ExportIssued'; readonly data: EventBody<'ExportIssued'> }
 
-/** What a signed checkpoint covers: all that a bundle proves. */
+/** The events that a signed checkpoint covers: everything that a bundle proves. */
 export interface SealedPin extends ExportPin {
   readonly until: Position
   readonly tree: PinnedTree
   readonly losses: readonly Loss[]
   /** The signed note, with its cosignatures. */
   readonly note: string
-  /** Of the key that signed it (C2SP signed-note). */
+  /** Verifier key of the key that signed the note (C2SP signed-note). */
   readonly verifierKey: string
-  /** Signed notes that lead to that key from those that signed the logs before it, oldest first. */
+  /** Signed notes that lead from the earlier keys of the logs to that key, oldest first. */
   readonly successions: readonly string[]
 }
 
 export interface LedgerExports {
-  /** Pins an export to a place: by default where the store is now. */
+  /** Pins an export to a position, by default the current end of the store. */
   pin(caller: Caller, of?: PinOf): Promise<ExportPin>
-  /** Judges what is read of the tenant's history, or of one run, up to a pin. */
+  /** Checks the events that are read from the history of the tenant or of one run, up to a pin. */
   reading(caller: Caller, of: ReadRange): EventReading
-  /** The same of the tenant's history alone: it says of each event which leaf it is, too. */
+  /** The same check for the history of the tenant only; it also returns the leaf index of each event. */
   leafReading(caller: Caller, range: Omit<LeafRange, 'tenant'>): LeafReading
-  /** What is lost of a run that was read up to a pin: the log knows of more events, or of another last one. */
+  /** The losses of a run that was read up to a pin: the log knows of more events, or of a different last event. */
   lostBehind(
     caller: Caller,
     run: string,
     read: { readonly events: number; readonly until: Position },
   ): Promise<readonly Loss[]>
-  /** The first `size` leaves of the log that a pin has brought up to date. Throws `LogGapError` where the store lost the last of them. */
+  /** The first `size` leaves of the log, which a pin has brought up to date. Throws `LogGapError` if the store has lost the last of them. */
   edgeAt(caller: Caller, size: number): Promise<PinnedEdge>
-  /** Brings the tenant's log and its checkpoint up to date; undefined where no log is kept, or nothing can be signed. */
+  /** Brings the log of the tenant and its checkpoint up to date. Undefined if no log is kept, or if nothing can be signed. */
   sealedPin(caller: Caller, run?: string): Promise<SealedPin | undefined>
-  /** The first `size` events of the tenant's log, in its order. Throws `LogGapError` where the store lost one. */
+  /** The first `size` events of the tenant's log, in log order. Throws `LogGapError` if the store has lost one of them. */
   leaves(caller: Caller, size: number): AsyncIterable<readonly LedgerEvent[]>
-  /** Shows how many events a run has up to the pin; undefined where its checkpoint does not say so, or is not the last one any more. */
+  /** Proves how many events a run has up to the pin. Undefined if the checkpoint of the pin does not state it, or is no longer the last one. */
   streamPath(caller: Caller, runId: string, pin: SealedPin): Promise<StreamPath | undefined>
-  /** The last time-stamped checkpoint that the pinned tree continues; undefined where there is none. */
+  /** The last time-stamped checkpoint with which the pinned tree is consistent; undefined if there is none. */
   timestamp(caller: Caller, pin: SealedPin): Promise<TimestampedCheckpoint | undefined>
   /** The first `count` events of a run. */
   runEvents(caller: Caller, runId: string, count: number): AsyncIterable<readonly LedgerEvent[]>
-  /** The stored parts of a large value of the tenant, in order, whether they are whole or not; none where it is gone. */
+  /** The stored parts of a large value of the tenant, in order, without checking that they are complete; empty if the value is gone. */
   valueParts(caller: Caller, digest: string): AsyncIterable<EventBody<'ValueStored'>>
-  /** Proof file of an event against a sealed pin (C2SP tlog-proof). Throws `RangeError` where the pin does not cover it. */
+  /** Proof file of an event against a sealed pin (C2SP tlog-proof). Throws `RangeError` if the pin does not cover the event. */
   proofFile(caller: Caller, eventId: string, pin: SealedPin): string
-  /** A document signed with the key of the tenant's log (DSSE); undefined where no log is kept, and so no name for its key. */
+  /** Signs a document with the key of the tenant's log (DSSE). Undefined if no log is kept, since its key then has no name. */
   sign(caller: Caller, payloadType: string, payload: Uint8Array): DsseEnvelope | undefined
-  /** The clock that an export is dated with: RFC 3339, UTC. */
+  /** Current time with which an export is dated: RFC 3339, UTC. */
   now(): string
-  /** Puts an export on record in the tenant's ledger stream. Throws `StoreUnavailableError`: then nothing may leave. */
+  /** Records an export in the tenant's ledger stream. Throws `StoreUnavailableError`; nothing may leave the ledger in that case. */
   record(caller: Caller, fact: ExportFact): Promise<void>
 }
 
 export interface Ledger extends AsyncDisposable {
   readonly ledgerId: string
   readonly origin: string
-  /** The Merkle logs, where the ledger keeps them. */
+  /** The Merkle logs, if the ledger keeps them. */
   readonly logs?: TenantLogs
-  /** What auditors ask, where the ledger keeps an index for it. */
+  /** The audit queries, if the ledger keeps an index for them. */
   readonly audit?: AuditReads
 
-  /** Decides, seals and appends one command; `runId` is ignored where `start` names none. Never throws for what a caller sent. */
+  /** Decides, seals and appends one command. `runId` is ignored for a `start` command that names no run. Never throws because of the content of a request. */
   execute<C extends Command>(
     caller: Caller,
     runId: string,
@@ -253,19 +259,19 @@ export interface Ledger extends AsyncDisposable {
     info: RequestInfo,
   ): Promise<Outcome<AnswerTo<C>>>
   /**
-   * Many commands, each with its own outcome, in the order of the request; items of one run are decided in order. After a refused envelope
-   * the later envelopes of its run answer `not-attempted`. An idempotency key covers each item under key and index.
+   * Executes many commands, each with its own outcome, in the order of the request. Items of one run are decided in order: after a refused envelope,
+   * the later envelopes of that run are answered with `not-attempted`. An idempotency key covers each item as key plus index.
    */
   executeBatch(caller: Caller, items: readonly BatchItem[], info: RequestInfo): Promise<readonly Outcome[]>
 
-  /** What is known to be lost of a tenant, or of one run: no answer about it is whole. */
+  /** The known losses of a tenant or of one run; answers about either are incomplete if there are any. */
   losses(range: LossRange): readonly Loss[]
 
-  /** State with totals, open calls, last snapshot; now, or as it was right after one of its events. */
+  /** State of a run with totals, open calls and the last snapshot, now or as of right after one of its events. */
   run(caller: Caller, runId: string, at?: RunAt): Promise<Found<RunAnswer>>
-  /** The established context, now or as it was. */
+  /** The established context, now or as of an earlier point. */
   context(caller: Caller, runId: string, at: ContextAt): Promise<Found<ContextAnswer>>
-  /** Envelopes, accepted and rejected, oldest first. */
+  /** Accepted and rejected envelopes, oldest first. */
   envelopes(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
   /** Calls with status, attempts and outcome, in order of claim. */
   calls(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
@@ -273,34 +279,34 @@ export interface Ledger extends AsyncDisposable {
   /** Approvals with their arguments, in order of request. */
   approvals(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
   approval(caller: Caller, runId: string, approvalId: string, at?: RunAt): Promise<Found<JsonObject>>
-  /** What somebody in the tenant can still decide. Throws `RangeError` for a caller who is bound to a run. */
+  /** Approvals in the tenant that can still be decided. Throws `RangeError` for a caller that is bound to a run. */
   pendingApprovals(
     caller: Caller,
     page: { readonly from?: PlaceInRuns; readonly limit: number },
   ): Promise<Found<WaitingPage>>
-  /** Changes of a run that were accepted and that nothing explains, oldest first: those that are open; `total` counts them. */
+  /** Accepted changes of a run that nothing explains, oldest first: only those still open. `total` counts them. */
   suspects(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
-  /** Those of the tenant's open runs. Throws `RangeError` for a caller who is bound to a run. */
+  /** Open suspect changes in the open runs of the tenant. Throws `RangeError` for a caller that is bound to a run. */
   openSuspects(
     caller: Caller,
     page: { readonly from?: PlaceInRuns; readonly limit: number },
   ): Promise<Found<WaitingPage>>
-  /** Waits for signals and times with how they ended, in order of start. */
+  /** Waits for signals and times with their results, in order of start. */
   waits(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
   wait(caller: Caller, runId: string, waitId: string, at?: RunAt): Promise<Found<JsonObject>>
-  /** Totals, limits, and a page of reservations: by default the first 100, with `next`, the id to go on behind, where there are more. */
+  /** Totals, limits and a page of reservations: by default the first 100, with `next` (the id after which to continue) if there are more. */
   budget(caller: Caller, runId: string, page?: ReservationsPage): Promise<Found<JsonObject>>
-  /** A value that the run's events name: its canonical text, as `application/json`. */
+  /** A value that the events of the run reference: its canonical text, as `application/json`. */
   value(caller: Caller, runId: string, digest: string): Promise<Found<string>>
   /** Findings of rejected envelopes, and warnings of accepted ones. */
   findings(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
   manifests(caller: Caller, runId: string): Promise<Found<JsonObject>>
-  /** The rollback's plan with each action's state. */
+  /** The rollback plan with the state of each action. */
   compensations(caller: Caller, runId: string): Promise<Found<JsonObject>>
   /** Forks with the state of each branch, oldest first. */
   forks(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
 
-  /** Events of one run, by revision. `kept`: with the values that are encrypted in them. */
+  /** Events of one run, by revision. `kept`: include the decrypted values of the events. */
   runEvents(
     caller: Caller,
     runId: string,
@@ -308,50 +314,50 @@ export interface Ledger extends AsyncDisposable {
   ): Promise<Found<AsyncIterable<readonly LedgerEvent[]>>>
   /** Events of the whole tenant in store order. `until` pins the end. */
   tenantEvents(caller: Caller, range: { after?: Position; until?: Position }): AsyncIterable<readonly LedgerEvent[]>
-  /** Catch-up, then live, of a run or (no run) the tenant. */
+  /** Events of a run (or of the tenant, without a run): first catch-up, then live. */
   tail(
     caller: Caller,
     from: { runId?: string; after?: Position; kept?: true },
     signal: AbortSignal,
   ): AsyncIterable<readonly LedgerEvent[] | 'caught-up'>
-  /** The event at a position, to judge a cursor by: undefined where there is none, or it is another tenant's. */
+  /** The event at a position, used to validate a cursor. Undefined if there is none, or if it belongs to another tenant. */
   eventAt(caller: Caller, position: Position): Promise<LedgerEvent | undefined>
-  /** Position of the last event in the store, of any tenant: for this process alone. Undefined in an empty one. */
+  /** Position of the last event in the store, of any tenant; for use within this process only. Undefined if the store is empty. */
   end(): Promise<Position | undefined>
   comparePositions(a: Position, b: Position): number
   /**
-   * What an answer up to a position is as of, for the caller to see: id of the last event of the caller's own log up to there. Null where
-   * there is none, or the log is not kept, stopped before, or cannot be brought up to date.
+   * The `asOf` that a caller sees for an answer up to a position: id of the last event of the caller's own log up to there. Null if there is none, or
+   * if the log is not kept, stopped before, or cannot be brought up to date.
    */
   lastEventId(caller: Caller, until: Position | undefined): Promise<string | null>
   readonly places: SealedPlaces
-  /** What is on record of the processes that serve the ledger. */
+  /** The recorded history of the processes that serve the ledger. */
   readonly service: ServiceRecord & ServiceReads
-  /** What leaves the ledger, and its record. */
+  /** Exports from the ledger, and the records of them. */
   readonly exports: LedgerExports
   readonly notices: Notices
 
-  /** One event checked as verification would: mac, body, place, and the link to the event before it. */
+  /** Checks one event as verification would: MAC, body, place, and the link to the event before it. */
   checkEvent(caller: Caller, runId: string, revision: number): Promise<Found<CheckedEvent>>
 
-  /** Gives away the keys of a run that has ended: RunKeyDisclosed is on record first, and nothing follows it. */
+  /** Discloses the keys of a run that has ended. RunKeyDisclosed is recorded first, and no event follows it in the run. */
   discloseRunKeys(caller: Caller, runId: string): Promise<Found<JsonObject>>
 
-  /** Whose values are kept encrypted: where, and that they be forgotten. */
+  /** Data subjects with encrypted values: where their values are, and their erasure. */
   readonly subjects: Subjects
 
-  /** What a tenant has lost, and the acknowledgement of what cannot be had again. */
+  /** The lost events of a tenant, and the acknowledgement of losses that cannot be restored. */
   readonly lostEvents: LostEvents
 
-  /** Rereads, verifies and folds a run again: one line a step, a verdict last. */
+  /** Rereads, verifies and folds a run again: one line per step, and a verdict at the end. */
   replay(caller: Caller, runId: string, at?: RunAt): Promise<Found<Replay>>
 
   listRuns(caller: Caller, filter: RunListFilter): Promise<{ items: readonly JsonObject[]; asOf: Position | undefined }>
 
-  /** What does not verify, and what the scrub has read. */
+  /** Events that do not verify, and the progress of the scrub. */
   readonly integrity: Integrity
 
-  /** Calls without an outcome, those of models aside, of all runs: newest run first. */
+  /** Calls without an outcome in all runs, except model calls; newest run first. */
   openCalls(caller: Caller, page: OpenCallsPage): Promise<Found<OpenCalls>>
 
   status(): StoreStatus

@@ -1,33 +1,33 @@
-/** @module What the ledger is handed: a store, keys, and the effects of the world as values. */
+/** @module The dependencies that the ledger receives from outside: keys, the effects of the world, policies and a logger. */
 
 import type { PolicyObject } from '../../schemas/policy.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 
-/** The keys as they are now; a rotation changes them while the ledger runs. */
+/** The current keys; a rotation changes them while the ledger runs. */
 export interface KeySource {
   readonly current: () => LedgerKeys
-  /** Calls back after a change; returns the unsubscriber. */
+  /** Registers a listener for changes; returns a function that unsubscribes it. */
   readonly onChange: (listener: (keys: LedgerKeys) => void) => () => void
 }
 
 export interface Effects {
-  /** The wall clock, milliseconds since the epoch: it may be set, forward and back. */
+  /** Wall clock in milliseconds since 1970; it can be set forward and back. */
   readonly nowMs: () => number
-  /** Milliseconds since some moment: never set, never back. */
+  /** Monotonic clock in milliseconds from an arbitrary origin; it is never set and never goes back. */
   readonly monotonicMs: () => number
-  /** A new UUIDv7 at each call. */
+  /** Returns a new UUIDv7 at each call. */
   readonly newId: () => string
-  /** 16 random bytes. */
+  /** Returns 16 random bytes. */
   readonly newSalt: () => Uint8Array
-  /** 0 up to 1: jitter of retries. */
+  /** Random number in [0, 1), for the jitter of retries. */
   readonly random: () => number
   readonly sleep: (ms: number) => Promise<void>
 }
 
-/** The policy that the operator declared for the runs of a tenant; undefined: none. */
+/** The policy that the operator declared for the runs of a tenant; undefined if there is none. */
 export type TenantPolicies = (tenant: string) => PolicyObject | undefined
 
-/** The little of a logger that the ledger needs; pino fits. */
+/** The subset of a logger that the ledger needs; pino satisfies it. */
 export interface Log {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

@@ -1,23 +1,23 @@
-/** @module The point of a run's past that a question is about. */
+/** @module The point in the past of a run to which a query refers. */
 
 export interface RunAt {
-  /** Of the last event that counts. */
+  /** Revision of the last event to include. */
   readonly revision: number
-  /** By what time a lease is over, in milliseconds since 1970; absent: by the time of that event. */
+  /** Time at which leases are evaluated, in milliseconds since 1970; if absent, the time of that event. */
   readonly timeMs?: number
 }
 
-/** By what time of that point something is over, in milliseconds since 1970. `lastEvent`: time of the run's last event then. */
+/** Time at which expiry is evaluated at that point, in milliseconds since 1970. `lastEvent`: time of the last event of the run at that point. */
 export const clockAt = ({ timeMs }: RunAt, lastEvent: string): number => timeMs ?? Date.parse(lastEvent)
 
-/** A part of one of a run's lists: what comes after a revision, as it is now or was then. */
+/** A page of one of the lists of a run: the items after a revision, now or as of a point in the past. */
 export interface RunPage {
   readonly after: number
   readonly limit: number
   readonly at?: RunAt | undefined
 }
 
-/** A part of a run's reservations: what comes after an id, as it is now or was then. */
+/** A page of the reservations of a run: the items after an id, now or as of a point in the past. */
 export interface ReservationsPage {
   readonly after?: string
   readonly limit: number

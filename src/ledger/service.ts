@@ -1,4 +1,4 @@
-/** @module What processes that serve a ledger say of themselves, for its record. */
+/** @module Facts that the processes serving a ledger record about themselves. */
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ServiceFilter } from './audit/service-queries.ts'
@@ -6,36 +6,36 @@ import type { ServiceFilter } from './audit/service-queries.ts'
 export interface StartedService {
   readonly version: string
   readonly node: string
-  /** By the names of the flags, without secrets. */
+  /** Settings by the names of their flags, without secrets. */
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** Each resolves once it is durable, and throws `StoreUnavailableError` where the store does not take it. */
+/** Each method resolves once its event is durable, and throws `StoreUnavailableError` if the store does not accept it. */
 export interface ServiceRecord {
-  /** Gives the id of the start. */
+  /** Returns the id of the start. */
   started(service: StartedService): Promise<string>
   stopped(start: string): Promise<void>
   changed(start: string, change: Pick<EventBody<'ConfigurationChanged'>, 'setting' | 'digest'>): Promise<void>
   tokenIssued(token: EventBody<'TokenIssued'>): Promise<void>
 }
 
-/** A page of what is on record, newest first. */
+/** A page of recorded service events, newest first. */
 export interface ServicePage {
   readonly items: readonly JsonObject[]
-  /** Where the next page goes on; absent at the end. */
+  /** Cursor of the next page; absent at the end. */
   readonly next?: number
 }
 
 export interface ServicePlace {
-  /** `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly from?: number | undefined
   readonly limit: number
   readonly filter?: ServiceFilter
 }
 
-/** What auditors of a tenant may know of the ledger's own record (LOG-35). A page looks at a bounded number of events. */
+/** The part of the ledger's own record that auditors of a tenant may read (LOG-35). A page looks at a bounded number of events. */
 export interface ServiceReads {
-  /** Starts and ends, settings that concern auditors, edits, rotations of keys. */
+  /** Starts and stops, settings that concern auditors, edits, and key rotations. */
   history(page: ServicePlace): Promise<ServicePage>
   /** Tokens that were issued for a tenant. */
   tokens(tenant: string, page: ServicePlace): Promise<ServicePage>

@@ -1,10 +1,10 @@
-/** @module Counters of the ledger's work, for /metrics. */
+/** @module Counters of the work of the ledger, for /metrics. */
 import type { StoreFault } from '../store/event-store.ts'
 import type { LedgerStats } from './ledger-stats.ts'
 
 export type OwnStats = 'appendedEvents' | 'appends' | 'conflicts' | 'refusals' | 'storeFaults' | 'inFlightAppends'
 
-/** What the write path counts. */
+/** The counters that the write path updates. */
 export type WriteCounts = Pick<Stats, 'handedOver' | 'settled' | 'conflict' | 'refused'>
 
 export class Stats {
@@ -16,12 +16,12 @@ export class Stats {
   readonly #refusals: Record<string, number> = {}
   readonly #storeFaults = new Map<string, { readonly operation: string; readonly errno: string; count: number }>()
 
-  /** Appends handed to the store so far, whatever became of them. */
+  /** Number of appends handed to the store so far, whatever their outcome. */
   get handedOverTotal(): number {
     return this.#handedOver
   }
 
-  /** Events that this process has made durable. */
+  /** Number of events that this process has made durable. */
   get appendedEvents(): number {
     return this.#appendedEvents
   }

@@ -1,9 +1,9 @@
-/** @module One log line when the store stops taking appends, one when it takes them again, one when it went backwards, one for each stream that a server may forget; and a count of what failed. */
+/** @module Logs each change of the store (it stops or resumes accepting appends, it went backwards, a server may forget a stream) and counts its faults. */
 import type { EventStore, StoreStatus } from '../store/event-store.ts'
 import type { Log } from './ports.ts'
 import type { Stats } from './stats.ts'
 
-/** Between the two lines nothing is logged, however often the store tries. Returns what ends the watch. */
+/** Logs once per change of state, no matter how often the store retries in between. Returns a function that ends the watch. */
 export function watchStore(
   store: EventStore,
   { log, stats }: { readonly log: Log; readonly stats: Stats },

@@ -1,4 +1,4 @@
-/** @module The errors of the ledger that other threads tell apart. */
+/** @module The errors of the ledger that keep their type when they are passed between threads. */
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import { DerivedFileRenewedError } from '../store/derived-file.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'

@@ -1,4 +1,4 @@
-/** @module What a new key, and a store that goes away, make of a ledger that is open. */
+/** @module Reactions of an open ledger to a new key and to a store that becomes unavailable. */
 import { takesReads } from '../store/event-store.ts'
 import { type LedgerIdentityDeps, recordRotations } from './identity/ledger-identity.ts'
 import type { Indexing } from './indexing.ts'
@@ -12,7 +12,7 @@ interface Watching {
   readonly indexing: Indexing | undefined
 }
 
-/** Returns what ends the watch. */
+/** Returns a function that ends the watch. */
 export function watched(founding: LedgerIdentityDeps, { stats, runs, indexing }: Watching): () => void {
   const { keys, store, log, readOnly } = founding
   const stops = [

@@ -1,10 +1,10 @@
-/** @module What a log sends to a witness: the size it knows, the proof from there, the checkpoint (C2SP tlog-witness). */
+/** @module The request of a log to a witness: old size, consistency proof from that size, checkpoint (C2SP tlog-witness). */
 import { toBase64 } from './base64.ts'
 import { parseNote } from './signed-note.ts'
 import { parseDecimal, parseHashes } from './text-parts.ts'
 
 const PROOF_LINES_MAX = 63
-/** Media type of the size that a witness answers a stale request with. */
+/** Media type of the size in a witness's answer to a stale request. */
 export const SIZE_TYPE = 'text/x.tlog.size'
 
 export interface AddCheckpoint {
@@ -19,7 +19,7 @@ export function formatAddCheckpoint({ oldSize, proof, checkpoint }: AddCheckpoin
   return [`old ${oldSize}`, ...proof.map(toBase64), '', checkpoint].join('\n')
 }
 
-/** Undefined for anything but a request's one spelling. */
+/** Parses a request; undefined unless the text is its one canonical spelling. */
 export function parseAddCheckpoint(text: string): AddCheckpoint | undefined {
   const border = text.indexOf('\n\n')
   const checkpoint = text.slice(border + 2)
@@ -30,7 +30,7 @@ export function parseAddCheckpoint(text: string): AddCheckpoint | undefined {
   return parseNote(checkpoint) === undefined ? undefined : { oldSize, proof, checkpoint }
 }
 
-/** The body of a 409: the size that the witness knows. */
+/** The body of a 409 answer: the size that the witness knows. */
 export function formatSize(size: number): string {
   return `${size}\n`
 }

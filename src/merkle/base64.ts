@@ -1,6 +1,6 @@
 /** @module Standard base64 with padding (RFC 4648 section 4), in its one canonical spelling. */
 
-/** The bytes of a canonical text; undefined for any other spelling, foreign characters or spare bits that are not zero. */
+/** The bytes of a canonical text; undefined for any other spelling: foreign characters, or unused bits that are not zero. */
 export function fromBase64(text: string): Uint8Array | undefined {
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? bytes : undefined

@@ -1,4 +1,4 @@
-/** @module The body of a checkpoint: origin, size and root of a log, a line each (C2SP tlog-checkpoint). */
+/** @module The body of a checkpoint: origin, size and root of a log, one per line (C2SP tlog-checkpoint). */
 import { toBase64 } from './base64.ts'
 import { emptyRoot, HASH_BYTES, sameHash } from './hashes.ts'
 import { isNoteText } from './signed-note.ts'
@@ -8,11 +8,11 @@ export interface Checkpoint {
   readonly origin: string
   readonly size: number
   readonly root: Uint8Array
-  /** Lines after the third. Ours name the tree of streams (`stream-tree.ts`); other logs may write others. */
+  /** Lines after the third. A line of this ledger's logs names the tree of streams (`stream-tree.ts`); other logs may write others. */
   readonly extensions: readonly string[]
 }
 
-/** The text that is signed. Throws `TypeError` for what has no such text. */
+/** The text to be signed. Throws `TypeError` for values that do not form a valid checkpoint. */
 export function formatCheckpoint({
   origin,
   size,
@@ -26,14 +26,14 @@ export function formatCheckpoint({
   return text
 }
 
-/** Undefined for anything but a checkpoint's one spelling. */
+/** Parses a checkpoint; undefined unless the text is its one canonical spelling. */
 export function parseCheckpoint(text: string): Checkpoint | undefined {
   if (!isNoteText(text)) return undefined
   const [origin = '', sizeText = '', rootText = '', ...extensions] = text.slice(0, -1).split('\n')
   const size = parseDecimal(sizeText)
   const root = parseHash(rootText)
   if (origin === '' || size === undefined || root === undefined || extensions.includes('')) return undefined
-  // One tree of no leaves: any other root under that size is a lie that no proof could show.
+  // There is only one empty tree: with any other root, no proof could show that the checkpoint is false.
   if (size === 0 && !sameHash(root, emptyRoot())) return undefined
   return { origin, size, root, extensions }
 }

@@ -1,8 +1,8 @@
-/** @module A tree that grows leaf by leaf and keeps one hash a level: its root, and every subtree as it becomes whole. */
+/** @module A tree that grows leaf by leaf and keeps only the hashes of its perfect subtrees; it yields its root, and each subtree when it is complete. */
 import { emptyRoot, nodeHash } from './hashes.ts'
 import { foldRight, type HashReader, type NodeId, perfectSubtrees } from './subtrees.ts'
 
-/** Called for every perfect subtree, leaves included, at the moment it is whole. */
+/** Called for every perfect subtree, leaves included, when it is complete. */
 export type NodeVisitor = (level: number, index: number, hash: Uint8Array) => void
 
 export class CompactTree {
@@ -10,7 +10,7 @@ export class CompactTree {
   /** Hashes of the perfect subtrees, widest first: as many as `size` has bits set. */
   readonly #hashes: Uint8Array[] = []
 
-  /** The tree of the first `size` leaves, read from where its hashes are stored. Throws what the reader throws. */
+  /** The tree of the first `size` leaves, read from the stored hashes. Throws what the reader throws. */
   static of(size: number, read: HashReader): CompactTree {
     const tree = new CompactTree()
     for (const node of perfectSubtrees({ begin: 0, end: size })) tree.#hashes.push(read(node))
@@ -18,7 +18,7 @@ export class CompactTree {
     return tree
   }
 
-  /** The tree of `size` leaves by the hashes of its perfect subtrees, widest first; undefined where these are not as many as it has. */
+  /** The tree of `size` leaves from the hashes of its perfect subtrees, widest first; undefined if the number of hashes is wrong. */
   static ofHashes(size: number, hashes: readonly Uint8Array[]): CompactTree | undefined {
     if (perfectSubtrees({ begin: 0, end: size }).length !== hashes.length) return undefined
     const rest = hashes.values()
@@ -29,7 +29,7 @@ export class CompactTree {
     return this.#size
   }
 
-  /** Adds a leaf by its hash. */
+  /** Appends a leaf by its hash. */
   append(leaf: Uint8Array, visit?: NodeVisitor): void {
     let hash = leaf
     let level = 0

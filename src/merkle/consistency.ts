@@ -1,8 +1,8 @@
-/** @module Consistency proofs: that a tree begins with all of an earlier one (RFC 6962 section 2.1.2, RFC 9162 section 2.1.4). */
+/** @module Consistency proofs: that a tree begins with all leaves of an earlier one (RFC 6962 section 2.1.2, RFC 9162 section 2.1.4). */
 import { emptyRoot, HASH_BYTES, nodeHash, sameHash } from './hashes.ts'
 import { type HashReader, type LeafRange, rangeRoot, splitPoint } from './subtrees.ts'
 
-/** From the tree of `from` leaves to that of `to`; empty from the empty tree, as C2SP has it. Throws `RangeError` for sizes that fall. */
+/** The proof from the tree of `from` leaves to that of `to`; empty if `from` is 0, as in C2SP. Throws `RangeError` unless 0 <= from <= to. */
 export function proveConsistency(from: number, to: number, read: HashReader): readonly Uint8Array[] {
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || from > to) {
     throw new RangeError(`no tree of ${to} leaves continues one of ${from}`)
@@ -11,7 +11,7 @@ export function proveConsistency(from: number, to: number, read: HashReader): re
   return subproof(from, { begin: 0, end: to }, true).map((range) => rangeRoot(range, read))
 }
 
-/** SUBPROOF(m, D[n], b) of RFC 6962; `known` says that the verifier holds this subtree's hash as the old root. */
+/** SUBPROOF(m, D[n], b) of RFC 6962; `known` means that the verifier has this subtree's hash as the old root. */
 function subproof(from: number, { begin, end }: LeafRange, known: boolean): readonly LeafRange[] {
   if (from === end - begin) return known ? [] : [{ begin, end }]
   const width = splitPoint(end - begin)
@@ -40,8 +40,8 @@ export function verifyConsistency({ from, fromRoot, to, toRoot, proof }: Consist
 }
 
 /**
- * Whether the proof shows that the second tree begins with another tree of that size than the first: its nodes make the second root,
- * and another first one. A proof that leads to neither shows nothing, nor can one from a size that is a power of two. Never throws.
+ * Whether the proof shows a fork: its nodes yield the second root, but a different root than the first one for the first tree's size. A proof that yields
+ * neither root shows nothing, and no fork can be shown from a size that is a power of two. Never throws.
  */
 export function showsFork({ from, fromRoot, to, toRoot, proof }: ConsistencyClaim): boolean {
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from <= 0 || from >= to) return false
@@ -55,7 +55,7 @@ interface Roots {
   readonly new: Uint8Array
 }
 
-/** Both roots, made of the same nodes; undefined where the proof has too few or too many. `from` is above 0 and below `to`. */
+/** Both roots, computed from the same nodes; undefined if the proof has too few or too many. Requires 0 < from < to. */
 function rebuiltRoots({ from, fromRoot, to, proof }: Omit<ConsistencyClaim, 'toRoot'>): Roots | undefined {
   let node = from - 1
   let last = to - 1
@@ -63,7 +63,7 @@ function rebuiltRoots({ from, fromRoot, to, proof }: Omit<ConsistencyClaim, 'toR
     node = (node - 1) / 2
     last = Math.floor(last / 2)
   }
-  // A whole old tree is a node of the new one: the proof need not repeat its root.
+  // If the whole old tree is a node of the new one, the proof need not repeat its root.
   const [first, ...rest] = node === 0 ? [fromRoot, ...proof] : proof
   if (first === undefined) return undefined
   let oldRoot = first

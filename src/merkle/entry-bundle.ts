@@ -1,11 +1,11 @@
-/** @module Entry bundles: the entries of up to 256 leaves, each after its length as a big-endian uint16 (C2SP tlog-tiles). */
+/** @module Entry bundles: the entries of up to 256 leaves, each prefixed with its length as a big-endian uint16 (C2SP tlog-tiles). */
 import { TILE_WIDTH } from './tile-path.ts'
 
-/** The length has 16 bits. */
+/** Largest entry: its length has 16 bits. */
 export const ENTRY_MAX_BYTES = 0xffff
 const LENGTH_BYTES = 2
 
-/** Throws `RangeError` for an entry of more than 65,535 bytes, or other than 1 to 256 entries. */
+/** Throws `RangeError` for an entry of more than 65,535 bytes, or unless there are 1 to 256 entries. */
 export function formatEntryBundle(entries: readonly (string | Uint8Array)[]): Uint8Array {
   if (entries.length < 1 || entries.length > TILE_WIDTH) throw new RangeError('a bundle has 1 to 256 entries')
   const parts: Uint8Array[] = []
@@ -17,7 +17,7 @@ export function formatEntryBundle(entries: readonly (string | Uint8Array)[]): Ui
   return Buffer.concat(parts)
 }
 
-/** Undefined where the bytes do not end with an entry, or hold other than 1 to 256. */
+/** Parses a bundle; undefined if the last entry is truncated, or unless there are 1 to 256 entries. */
 export function parseEntryBundle(bundle: Uint8Array): readonly Uint8Array[] | undefined {
   const entries: Uint8Array[] = []
   for (let at = 0; at < bundle.length; ) {

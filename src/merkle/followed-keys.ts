@@ -1,23 +1,23 @@
 /**
- * @module The keys that a witness takes for a log's own: those it was given, and those that follow them by successions which it was sent.
- * Pure: who calls keeps the successions.
+ * @module The keys that a witness accepts for a log: the configured keys, and their successors by the successions that it received. Pure: the caller stores
+ * the successions.
  */
 import { type KeySuccession, readSuccession, successorsOf } from './key-succession.ts'
 import { type NoteVerifier, noteVerifier } from './note-key.ts'
 
-/** Of all logs of a witness, and of one request: whoever posts can make valid ones of keys of their own, and each costs two signatures. */
+/** Limit for all logs of a witness, and for one request: any client can make valid successions of its own keys, and each costs two signature checks. */
 export const SUCCESSIONS_MAX = 32
 
-/** The keys of each log by its name: chains, each from a key that was given, oldest first. */
+/** The keys of each log by the log's name: chains, each from a configured key, oldest first. */
 export type KeyChains = ReadonlyMap<string, readonly (readonly NoteVerifier[])[]>
 
 export type Following =
-  /** Keep these durably, then go by their chains. */
+  /** Store these durably, then use their chains. */
   | { readonly status: 200; readonly kept: readonly string[] }
   | {
       readonly status: 400 | 403 | 409
       readonly body: string
-      /** Two successors of one key, both signed by it: the one that is kept, and the other one. */
+      /** Two successors of one key, both signed by that key: the stored succession and the new one. */
       readonly twoSuccessors?: { readonly origin: string; readonly notes: readonly [string, string] }
     }
 
@@ -28,7 +28,7 @@ export function keyChains(verifiers: readonly NoteVerifier[], kept: readonly str
   return chains
 }
 
-/** `request`: signed notes of successions, a JSON list, in any order. Of two successors of one key the one that came first stays. */
+/** `request`: a JSON list of signed succession notes, in any order. Of two successors of one key, the first one received is kept. */
 export function judgeSuccessions(
   request: unknown,
   { verifiers, kept }: { readonly verifiers: readonly NoteVerifier[]; readonly kept: readonly string[] },
@@ -69,7 +69,7 @@ function readNote(note: string): { readonly note: string; readonly succession: K
   return succession && { note, succession }
 }
 
-/** Whether a chain has both keys, one right after the other. */
+/** Whether the chain contains both keys, one directly after the other. */
 export function leads(chain: readonly NoteVerifier[], { from, to }: KeySuccession): boolean {
   return chain.some((each, at) => {
     const next = chain[at + 1]

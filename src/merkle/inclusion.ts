@@ -10,7 +10,7 @@ export function proveInclusion(index: number, size: number, read: HashReader): r
   return path(index, { begin: 0, end: size }).map((range) => rangeRoot(range, read))
 }
 
-/** PATH(m, D[n]) of RFC 6962: the ranges whose hashes make the proof. */
+/** PATH(m, D[n]) of RFC 6962: the ranges whose hashes form the proof. */
 function path(index: number, { begin, end }: LeafRange): readonly LeafRange[] {
   if (end - begin === 1) return []
   const middle = begin + splitPoint(end - begin)
@@ -26,7 +26,7 @@ export interface InclusionClaim {
   readonly root: Uint8Array
 }
 
-/** Whether the proof shows that the leaf stands at `index` of the tree of that size and root. Never throws. */
+/** Whether the proof shows that the leaf is at `index` in the tree of that size and root. Never throws. */
 export function verifyInclusion({ index, size, leaf, proof, root }: InclusionClaim): boolean {
   if (!Number.isSafeInteger(size) || !Number.isSafeInteger(index) || index < 0 || index >= size) return false
   if (![leaf, root, ...proof].every((hash) => hash.length === HASH_BYTES)) return false
@@ -38,7 +38,7 @@ export function verifyInclusion({ index, size, leaf, proof, root }: InclusionCla
     if (last === 0) return false
     if (node % 2 === 1 || node === last) {
       hash = nodeHash(sibling, hash)
-      // A node without a right neighbour stands for itself on the levels above.
+      // A node without a right sibling is its own parent on the levels above.
       while (node % 2 === 0 && node !== 0) {
         node /= 2
         last = Math.floor(last / 2)

@@ -1,34 +1,34 @@
 /**
- * @module The succession of a log's keys: a signed note in which the old key names the new one, and the new one its predecessor. Whoever
- * trusts a key can go from it to the one in use now, by signatures alone. One statement is for all logs of a ledger.
+ * @module Succession of a log's keys: a signed note in which the old key names the new one, and the new key its predecessor. A client that trusts one key can
+ * follow the signatures to the current one. One statement applies to all logs of a ledger.
  */
 import type { KeyObject } from 'node:crypto'
 import { type NoteVerifier, noteSigner, noteVerifier, parseVerifierKey } from './note-key.ts'
 import { openNote, signNote } from './signed-note.ts'
 
-/** First line of the text; no checkpoint can be read in it, since its second line is a key and not a size. */
+/** First line of the text; the text cannot be parsed as a checkpoint, since its second line is a key and not a size. */
 const KIND = 'countersign/log-key-succession/v1'
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 export interface KeySuccession {
   /** Prefix of the names of the ledger's logs: each log is `<origin>/<tenant>`. */
   readonly origin: string
-  /** Both under `origin`. */
+  /** Both keys are named `origin`. */
   readonly from: NoteVerifier
   readonly to: NoteVerifier
-  /** When it was signed, by the clock of whoever signed it: RFC 3339, UTC. */
+  /** Time of the signature, by the signer's clock: RFC 3339, UTC. */
   readonly time: string
 }
 
 interface Rotation {
   readonly origin: string
-  /** Private halves: the old key says who follows, the new one that it agrees. */
+  /** Private keys: the old key names its successor, and the new key confirms it. */
   readonly from: KeyObject
   readonly to: KeyObject
   readonly time: string
 }
 
-/** The signed note of a succession. Throws `TypeError` for an origin that names no key, or a time in another form. */
+/** The signed note of a succession. Throws `TypeError` for an origin that is no valid key name, or a time in another form. */
 export function signSuccession({ origin, from, to, time }: Rotation): string {
   const [old, successor] = [noteSigner(origin, from), noteSigner(origin, to)]
   const note = signNote(textOf(old.verifier, successor.verifier, time), [old, successor])
@@ -40,7 +40,7 @@ function textOf(from: NoteVerifier, to: NoteVerifier, time: string): string {
   return `${KIND}\n${from.text}\n${to.text}\n${time}\n`
 }
 
-/** What a note says; undefined where it is no succession, or not signed by both of the keys that it names. */
+/** Parses a note; undefined if it is no succession, or is not signed by both of the keys that it names. */
 export function readSuccession(note: string): KeySuccession | undefined {
   const [kind, oldText = '', newText = '', time = ''] = note.split('\n', 4)
   const [from, to] = [parseVerifierKey(oldText), parseVerifierKey(newText)]
@@ -53,8 +53,8 @@ export function readSuccession(note: string): KeySuccession | undefined {
 }
 
 /**
- * The keys of one log from a trusted one on, oldest first: the trusted key itself, then each that follows by a succession among `notes`,
- * in whatever order those are. Two successors of one key cannot both be right: the chain ends before them.
+ * The keys of one log, starting with a trusted one, oldest first: the trusted key, then each successor by the successions in `notes`, whose order is
+ * irrelevant. If a key has two successors, at most one is right: the chain ends at that key.
  */
 export function successorsOf(trusted: NoteVerifier, notes: readonly string[]): readonly NoteVerifier[] {
   const read = notes.flatMap((note) => readSuccession(note) ?? [])

@@ -1,10 +1,10 @@
-/** @module Signed notes: a text and the lines of those who signed it (C2SP signed-note). */
+/** @module Signed notes: a text and its signature lines (C2SP signed-note). */
 import { fromBase64, toBase64 } from './base64.ts'
 import { isKeyName, isSignedBy, type NoteSigner, type NoteVerifier } from './note-key.ts'
 
-/** C2SP: a verifier takes at least 16 signatures and sets a limit. */
+/** C2SP: a verifier accepts at least 16 signatures and sets a limit. */
 const SIGNATURES_MAX = 100
-/** Far above any checkpoint with its cosignatures. */
+/** Far above the size of any checkpoint with its cosignatures. */
 const NOTE_MAX_BYTES = 1024 * 1024
 const KEY_ID_BYTES = 4
 const SIGNATURE_LINE = /^\u2014 (\S+) ([A-Za-z0-9+/]+={0,2})$/u
@@ -13,28 +13,28 @@ export interface NoteSignature {
   readonly name: string
   /** 8 hex digits. */
   readonly keyId: string
-  /** What follows the key id. */
+  /** Bytes after the key id. */
   readonly signature: Uint8Array
 }
 
 export interface SignedNote {
-  /** Ends in a newline; what was signed. */
+  /** The signed text; ends in a newline. */
   readonly text: string
   readonly signatures: readonly NoteSignature[]
 }
 
 export type OpenedNote =
-  /** `signers`: the known keys whose signature fits, in the order of their lines. */
+  /** `signers`: the known keys with a valid signature, in the order of their lines. */
   | {
       readonly ok: true
       readonly text: string
       readonly signers: readonly NoteVerifier[]
-      /** Their lines, one each. The lines of others are no part of what was checked. */
+      /** Signature lines of `signers`, one each. Lines of other keys are left out, since they were not checked. */
       readonly lines: string
     }
   | { readonly ok: false; readonly code: 'malformed-note' | 'unknown-key' | 'invalid-signature' }
 
-/** UTF-8 without control characters other than newline, ending in one. */
+/** Whether the text is well-formed Unicode without control characters other than newline, and ends in a newline. */
 export function isNoteText(text: string): boolean {
   return text.endsWith('\n') && text.isWellFormed() && !hasControls(text)
 }
@@ -54,22 +54,22 @@ function signatureLine({ name, keyId, signature }: NoteSignature): string {
   return `\u2014 ${name} ${toBase64(Buffer.concat([Buffer.from(keyId, 'hex'), signature]))}\n`
 }
 
-/** One line, by one key, over a text. Throws `TypeError` where the text cannot be a note's. */
+/** The signature line of one key over a text. Throws `TypeError` if the text is not valid in a note. */
 export function signText(text: string, { verifier, sign }: NoteSigner): string {
   if (!isNoteText(text))
     throw new TypeError('the text of a note ends in a newline and holds no other control character')
   return signatureLine({ name: verifier.name, keyId: verifier.keyId, signature: sign(text) })
 }
 
-/** The whole note. Throws `TypeError` where the text cannot be a note's. */
+/** The whole note. Throws `TypeError` if the text is not valid in a note. */
 export function signNote(text: string, signers: readonly NoteSigner[]): string {
   return `${text}\n${signers.map((signer) => signText(text, signer)).join('')}`
 }
 
-/** Reads a note without trusting it; undefined for anything but a note's one spelling. */
+/** Parses a note without checking signatures; undefined unless the note is in its one canonical spelling. */
 export function parseNote(note: string): SignedNote | undefined {
   if (note.length > NOTE_MAX_BYTES || !isNoteText(note)) return undefined
-  // The text may hold empty lines: the last one is the border.
+  // The text may contain empty lines: the last empty line separates it from the signatures.
   const border = note.lastIndexOf('\n\n')
   if (border < 0) return undefined
   const text = note.slice(0, border + 1)
@@ -77,10 +77,10 @@ export function parseNote(note: string): SignedNote | undefined {
   return signatures === undefined ? undefined : { text, signatures }
 }
 
-/** One or more signature lines; undefined where one is none. */
+/** Parses one or more signature lines; undefined if any of them is malformed. */
 export function parseSignatureLines(text: string): readonly NoteSignature[] | undefined {
   if (!text.endsWith('\n')) return undefined
-  // One more than the limit tells that it is passed: no more of them are cut apart.
+  // One line more than the limit shows that the limit is exceeded; the rest need not be split.
   const lines = text.slice(0, -1).split('\n', SIGNATURES_MAX + 1)
   if (lines.length > SIGNATURES_MAX) return undefined
   const signatures = lines.map(parseSignatureLine).filter((signature) => signature !== undefined)
@@ -95,7 +95,7 @@ function parseSignatureLine(line: string): NoteSignature | undefined {
   return { name, keyId, signature: bytes.subarray(KEY_ID_BYTES) }
 }
 
-/** Reads a note and checks the signatures of the known keys; those of others are passed over. One that is wrong spoils the note. */
+/** Parses a note and checks the signatures of the known keys; those of other keys are ignored. One invalid signature of a known key invalidates the note. */
 export function openNote(note: string, known: readonly NoteVerifier[]): OpenedNote {
   const parsed = parseNote(note)
   if (parsed === undefined) return { ok: false, code: 'malformed-note' }

@@ -1,4 +1,4 @@
-/** @module A whole tree of streams in memory, grown leaf by leaf: for whoever reads a log from its start and holds its checkpoints against it. */
+/** @module A whole tree of streams in memory, grown leaf by leaf, for readers that check a log's checkpoints from its start. */
 import { groupOf, groupSubtree, rootOfGroups } from './grouped-streams.ts'
 import { grownDigest, NO_EVENTS, type StreamHead, type Subtree, streamKey } from './stream-tree.ts'
 
@@ -17,7 +17,7 @@ export class StreamTreeBuilder {
     return this.#heads.size
   }
 
-  /** The next leaf of the log, and the stream that it is of. */
+  /** Adds the next leaf of the log, which belongs to `stream`. */
   take(stream: string, leaf: Uint8Array): void {
     const head = this.#heads.get(stream) ?? this.#begin(stream)
     head.events += 1
@@ -25,7 +25,7 @@ export class StreamTreeBuilder {
     this.#dirty.add(groupOf(head.key))
   }
 
-  /** Hashes again what changed since the last call. */
+  /** The root; hashes again only the groups that changed since the last call. */
   root(): Uint8Array {
     for (const group of this.#dirty) this.#groups.set(group, groupSubtree(this.#members.get(group) ?? []))
     this.#dirty.clear()

@@ -1,16 +1,16 @@
-/** @module How a range of leaves falls into perfect subtrees, and the root that they make (RFC 6962 section 2.1). Sizes are safe integers. */
+/** @module Splitting of a range of leaves into perfect subtrees, and the root over them (RFC 6962 section 2.1). Sizes are safe integers. */
 import { nodeHash } from './hashes.ts'
 
-/** A perfect subtree: leaves `index * 2**level` up to, not including, `(index + 1) * 2**level`. */
+/** A perfect subtree: leaves from `index * 2**level` up to, but not including, `(index + 1) * 2**level`. */
 export interface NodeId {
   readonly level: number
   readonly index: number
 }
 
-/** Reads the hash of a perfect subtree. Throws where the tree does not reach that far. */
+/** Reads the hash of a perfect subtree. Throws if the subtree is not in the tree. */
 export type HashReader = (node: NodeId) => Uint8Array
 
-/** Leaves `begin` up to, not including, `end`. */
+/** Leaves from `begin` up to, but not including, `end`. */
 export interface LeafRange {
   readonly begin: number
   readonly end: number
@@ -23,7 +23,7 @@ export function splitPoint(size: number): number {
   return power
 }
 
-/** The perfect subtrees of a range, from left to right. The range is one that a proof names: it begins where its first subtree may. */
+/** The perfect subtrees of a range, from left to right. The range must be one that occurs in a proof, which begins at a subtree boundary. */
 export function perfectSubtrees({ begin, end }: LeafRange): readonly NodeId[] {
   const nodes: NodeId[] = []
   for (let at = begin; at < end; ) {
@@ -39,7 +39,7 @@ export function perfectSubtrees({ begin, end }: LeafRange): readonly NodeId[] {
   return nodes
 }
 
-/** Root of subtrees that stand side by side, wider ones first; undefined where there are none. */
+/** Root of adjacent subtrees, wider ones first; undefined if there are none. */
 export function foldRight(hashes: readonly Uint8Array[]): Uint8Array | undefined {
   let root: Uint8Array | undefined
   for (let i = hashes.length - 1; i >= 0; i -= 1) {
@@ -49,7 +49,7 @@ export function foldRight(hashes: readonly Uint8Array[]): Uint8Array | undefined
   return root
 }
 
-/** Hash of a subtree that a proof names, whole or cut off by the end of the tree. Throws `RangeError` for an empty range. */
+/** Hash of a range that occurs in a proof, complete or cut off by the end of the tree. Throws `RangeError` for an empty range. */
 export function rangeRoot(range: LeafRange, read: HashReader): Uint8Array {
   const root = foldRight(perfectSubtrees(range).map(read))
   if (root === undefined) throw new RangeError('a range without leaves has no hash')

@@ -1,12 +1,12 @@
-/** @module Hashes of a tree read from its tiles; the levels between those that tiles hold are computed. */
+/** @module Hashes of a tree, read from its tiles; the levels that tiles do not store are computed. */
 import { HASH_BYTES, nodeHash } from './hashes.ts'
 import type { HashReader } from './subtrees.ts'
 import { TILE_HEIGHT, TILE_WIDTH } from './tile-path.ts'
 
-/** The hashes of a tile, at least as many as are requested; undefined where there is no such tile. */
+/** The hashes of a tile, at least as many as are needed; undefined if there is no such tile. */
 export type TileReader = (level: number, index: number) => Uint8Array | undefined
 
-/** A reader of any perfect subtree. It throws `RangeError` where a tile is missing or too short. */
+/** A reader for any perfect subtree. It throws `RangeError` if a tile is missing or too short. */
 export function tileHashReader(readTile: TileReader): HashReader {
   return ({ level, index }) => {
     const tileLevel = Math.floor(level / TILE_HEIGHT)
@@ -23,7 +23,7 @@ export function tileHashReader(readTile: TileReader): HashReader {
   }
 }
 
-/** Root of a power of two of hashes that stand side by side. */
+/** Root of a power of two of adjacent hashes. */
 function perfectRoot(hashes: Uint8Array): Uint8Array {
   if (hashes.length === HASH_BYTES) return hashes
   const middle = hashes.length / 2

@@ -1,10 +1,10 @@
-/** @module Proof files: a leaf's place, its inclusion proof and the checkpoint it leads to, in one text (C2SP tlog-proof). */
+/** @module Proof files: a leaf's index, its inclusion proof and the checkpoint that the proof leads to, in one text (C2SP tlog-proof). */
 import { fromBase64, toBase64 } from './base64.ts'
 import { parseNote } from './signed-note.ts'
 import { parseDecimal, parseHashes } from './text-parts.ts'
 
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1'
-/** No tree of 2**63 leaves has a longer path. */
+/** No path in a tree of up to 2**63 leaves is longer. */
 const HASHES_MAX = 63
 
 export interface TlogProof {
@@ -28,7 +28,7 @@ export function formatTlogProof({ extra, index, hashes, checkpoint }: TlogProof)
   return lines.join('\n')
 }
 
-/** Undefined for anything but a proof's one spelling. The checkpoint is only seen to be a note: who signed it is for the caller. */
+/** Parses a proof; undefined unless it is in its one canonical spelling. The checkpoint is only checked to be a note: the caller checks its signatures. */
 export function parseTlogProof(text: string): TlogProof | undefined {
   const border = text.indexOf('\n\n')
   const checkpoint = text.slice(border + 2)

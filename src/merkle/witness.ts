@@ -1,4 +1,4 @@
-/** @module What a witness decides: whether a checkpoint continues the one it cosigned before (C2SP tlog-witness). Pure: who calls keeps the state. */
+/** @module The decision of a witness: whether a checkpoint continues the last one that it cosigned (C2SP tlog-witness). Pure: the caller keeps the state. */
 import { formatSize, parseAddCheckpoint, SIZE_TYPE } from './add-checkpoint.ts'
 import { type Checkpoint, parseCheckpoint } from './checkpoint.ts'
 import { type ConsistencyClaim, showsFork, verifyConsistency } from './consistency.ts'
@@ -7,40 +7,40 @@ import { emptyRoot, sameHash } from './hashes.ts'
 import type { NoteVerifier } from './note-key.ts'
 import { openNote, parseNote } from './signed-note.ts'
 
-/** What a witness knows of a log: the last checkpoint that it cosigned. */
+/** What a witness knows about a log: the last checkpoint that it cosigned. */
 export interface Witnessed {
   readonly size: number
   readonly root: Uint8Array
-  /** That checkpoint under the log's own signatures; absent where it was cosigned by a release that did not keep it. */
+  /** That checkpoint with the log's own signatures; absent if an older release cosigned it, which did not keep it. */
   readonly note?: string
 }
 
-/** Two checkpoints that one log signed and that cannot both be true. The files of a log hold all that it takes to check them. */
+/** Two checkpoints signed by one log that cannot both be true. They can be checked with the log's files alone. */
 export interface Evidence {
   readonly origin: string
-  /** Two texts of one size; or, by the proof, two trees of which the larger does not begin with the smaller. */
+  /** Two texts of one size, or two trees of which, by the proof, the larger does not begin with the smaller. */
   readonly kind: 'same-size' | 'fork' | 'two-successors'
-  /** Signed notes, the smaller first, without the signature lines of others; of `two-successors` the successions of one key. */
+  /** Signed notes, the smaller first, without the signature lines of other keys; for `two-successors`, the two successions of one key. */
   readonly notes: readonly [string, string]
-  /** Of a fork: the nodes that make the larger root, and another root than the signed one for the smaller size (RFC 6962). */
+  /** For a fork: the nodes that yield the larger root, but a different root than the signed one for the smaller size (RFC 6962). */
   readonly proof: readonly Uint8Array[]
 }
 
 export interface WitnessKnowledge {
-  /** Keys that each log signs with, by its name. */
+  /** Signing keys of each log, by the log's name. */
   readonly logs: KeyChains
-  /** By origin; absent where nothing was cosigned yet. */
+  /** By origin; absent if no checkpoint of the log was cosigned yet. */
   readonly witnessed: ReadonlyMap<string, Witnessed>
 }
 
 export type WitnessVerdict =
-  /** Keep the checkpoint durably, then answer with a cosignature of `text`. */
+  /** Store the checkpoint durably, then answer with a cosignature of `text`. */
   | { readonly status: 200; readonly checkpoint: Checkpoint; readonly text: string; readonly note: string }
   | {
       readonly status: 400 | 403 | 404 | 409 | 422
       readonly body: string
       readonly contentType?: typeof SIZE_TYPE
-      /** Only what the log's own signatures prove: whoever posts a genuine checkpoint with a wrong proof accuses nobody. */
+      /** Only what the log's own signatures prove: a client that posts a genuine checkpoint with a wrong proof produces no evidence. */
       readonly evidence?: Evidence
     }
 
@@ -78,12 +78,12 @@ export function judgeAddCheckpoint(request: string, known: WitnessKnowledge): Wi
   return { ...refused(422, 'the proof does not show that the log goes on'), ...(evidence && { evidence }) }
 }
 
-/** Each once: a key that was given may also follow another one. */
+/** Each key once: a configured key may also be the successor of another one. */
 function keysOf(chains: readonly (readonly NoteVerifier[])[]): readonly NoteVerifier[] {
   return [...new Map(chains.flat().map((verifier) => [verifier.text, verifier])).values()]
 }
 
-/** Whether none of these keys is the one that signed the last checkpoint, or follows it, and one that signed it follows them. */
+/** Whether, in some chain, all of these keys come before a key that signed the last checkpoint: they were succeeded. */
 function isSucceeded(
   signers: readonly NoteVerifier[],
   { note }: Witnessed,
@@ -111,14 +111,14 @@ function isOtherTree({ from, fromRoot, to, toRoot }: ConsistencyClaim): boolean 
 }
 
 /**
- * A log signs one text of each size: a line beside size and root makes it another one as well. Where a release cosigned that kept no note,
- * its root alone is known.
+ * A log signs exactly one text for each size: another line next to size and root makes it a different text. If an older release cosigned without keeping the
+ * note, only the root is known.
  */
 function isOtherText({ size, text, last }: Pick<Signed, 'last'> & { readonly size: number; readonly text: string }) {
   return size === last.size && last.note !== undefined && parseNote(last.note)?.text !== text
 }
 
-/** Undefined for all but two signed notes that contradict each other by themselves. */
+/** Evidence only if two signed notes contradict each other without further knowledge; otherwise undefined. */
 function evidenceOf(claim: ConsistencyClaim, { origin, note, last, isOther }: Signed): Evidence | undefined {
   if (last.note === undefined) return undefined
   if (isOther) return { origin, kind: 'same-size', notes: [last.note, note], proof: [] }

@@ -1,4 +1,4 @@
-/** @module The reader's side: makes exports, bundles, replays and answers from a store of its own, one portion at a time, each when it is requested. */
+/** @module Runs in a reader thread: makes exports, bundles, replays and answers from the thread's own store connection, one portion per request. */
 import { bundlePortions } from '../export/bundle/bundle-portions.ts'
 import type { BundleRequest } from '../export/bundle/plan-bundle.ts'
 import { type ExportBody, LINES_BYTES, type Portions, portionsOf } from '../export/export-body.ts'
@@ -12,11 +12,11 @@ import { bundleReads, type ReaderSources, replayLines } from './reader-pages.ts'
 import { answerFile, questionPortions } from './reader-questions.ts'
 import { type ReplayRequest, replayPortions } from './replay-portions.ts'
 
-/** Each costs the other thread a message: it is larger than a portion that is made there. */
+/** Size of a portion. It is larger than that of a portion made in the main thread, because each portion costs that thread a message. */
 const PORTION_SIZE = 256 * 1024
 
 export interface BodyReaderDeps extends ReaderSources {
-  /** Whose slices all bodies are made in: shared by tenants, then by callers. */
+  /** The work queue in whose time slices all bodies are made: fair between tenants, then between callers. */
   readonly work: WorkQueue
   readonly owner: Pick<Owner<ReaderHostCalls>, 'ask'>
 }
@@ -26,7 +26,7 @@ type Body = Portions<ReaderPortion> & Partial<Pick<ExportBody, 'trailer'>>
 /** One body from its opening to its close. */
 interface Open {
   readonly pace: Pace
-  /** Aborted where nobody wants it any more: what is asked of the owner then is asked in vain. */
+  /** Aborted when the body is no longer wanted: pending questions to the owner are then cancelled. */
   readonly left: AbortController
   readonly job: ReaderJob
   body?: Body
@@ -128,7 +128,7 @@ export class BodyReader {
   }
 }
 
-/** In a buffer that holds nothing else: that one is handed over whole. */
+/** The bytes in a buffer of exactly their length, so that the whole buffer can be transferred. */
 function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes
   const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength

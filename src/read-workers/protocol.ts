@@ -1,4 +1,4 @@
-/** @module What the thread that writes and a thread that reads ask of each other. Bytes are handed over, not copied. */
+/** @module The messages between the thread that writes and a reader thread. Bytes are transferred, not copied. */
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { AnswerBodyRequest, AnswerPortion } from '../export/answer/answer-body.ts'
 import type { BundleRequest } from '../export/bundle/plan-bundle.ts'
@@ -8,7 +8,7 @@ import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { ReplayPortion, ReplayRequest } from './replay-portions.ts'
 
-/** What a reader makes. */
+/** The kinds of body that a reader makes. */
 export type ReaderJob =
   | { readonly kind: 'export'; readonly request: BodyRequest }
   | { readonly kind: 'lines'; readonly request: LinesRequest; readonly isFirst: boolean }
@@ -17,15 +17,15 @@ export type ReaderJob =
   | { readonly kind: 'question'; readonly request: QuestionRequest }
   | { readonly kind: 'answer'; readonly request: AnswerBodyRequest }
 
-/** One page of an answer to a question of auditors. */
+/** One page of an answer to an audit query. */
 export interface QuestionRequest {
   readonly tenant: string
-  /** Whose share of the readers' time it takes. */
+  /** The caller whose share of the readers' time is used. */
   readonly caller: string
   readonly planned: PlannedQuestion
 }
 
-/** The only portion of a page: its rows as the text of a JSON array, and what is said of them. */
+/** The only portion of a page: its rows as the text of a JSON array, and the metadata of the page. */
 export interface PagePortion {
   readonly chunk: Uint8Array
   readonly page: Omit<AuditPage, 'items' | 'itemsText'>
@@ -33,25 +33,25 @@ export interface PagePortion {
 
 export type ReaderPortion = BodyPortion | LinesPortion | ReplayPortion | AnswerPortion | PagePortion
 
-/** `id` names one body for its whole life. A reader does nothing that it was not asked to do: what is not read is not made. */
+/** Calls to a reader. `id` identifies one body for its whole life. A reader makes a portion only when it is requested. */
 export interface ReaderCalls {
-  /** Told: what it is to be made of. */
+  /** A notification without an answer: what the body consists of. */
   readonly open: (id: number, job: ReaderJob) => void
   readonly next: (id: number) => ReaderPortion | undefined
   readonly trailer: (id: number, trailer: ExportTrailer) => Uint8Array
-  /** Told: nobody wants more, and what is under way fails at its next record. */
+  /** A notification without an answer: the body is no longer wanted, and work in progress fails at its next record. */
   readonly leave: (id: number) => void
   readonly close: (id: number) => void
 }
 
-/** What only the thread with the log, its key and the index can say: asked in the middle of a portion. */
+/** Calls from a reader, in the middle of a portion, to the thread that has the log, its key and the index. */
 export interface ReaderHostCalls {
   /** See `IndexOwner`. */
   readonly vouch: (id: number, damage: string | undefined) => string | undefined
   readonly opening: (id: number) => void
   readonly opened: (id: number) => void
   readonly sign: (id: number, payloadType: string, payload: Uint8Array) => DsseEnvelope | undefined
-  /** Told, as the next one: an event that it read does not verify. */
+  /** A notification, like the next one: an event that the reader read does not verify. */
   readonly fault: (fault: SealFault) => void
   readonly heap: (bytes: number) => void
 }

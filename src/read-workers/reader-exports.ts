@@ -1,4 +1,4 @@
-/** @module An export as a reader makes it: the events of a tenant, a run or a query out of a store of its own, in any format. */
+/** @module Exports made in a reader thread: the events of a tenant, a run or a query from the thread's own store connection, in any format. */
 import { runStream } from '../../schemas/names.ts'
 import {
   type BodyRequest,
@@ -31,7 +31,7 @@ import { pinnedIndex } from './reader-questions.ts'
 export interface ExportMaking {
   readonly pace: Pace
   readonly owner: IndexOwner
-  /** A portion is sent as soon as it has so many bytes. */
+  /** A portion is sent as soon as it has this many bytes. */
   readonly portionBytes: number
 }
 
@@ -41,7 +41,7 @@ export function exportBody(sources: ReaderSources, request: BodyRequest, making:
   return { ...body, close: () => body.close().finally(close) }
 }
 
-/** A stretch of an export: `isFirst` where it begins the file. */
+/** A stretch of an export; `isFirst` if the file begins with it. */
 export function exportLines(
   sources: ReaderSources,
   request: LinesRequest,
@@ -52,7 +52,7 @@ export function exportLines(
   return { ...lines, close: () => lines.close().finally(close) }
 }
 
-/** The file of the leaves is opened with the first line that names one. */
+/** The file of the leaves is opened only when a line needs the index of a leaf. */
 function linesSource(
   sources: ReaderSources,
   request: LinesRequest,

@@ -1,4 +1,4 @@
-/** @module What a reader reads of its own store: pages in slices of its time, checked and parsed. */
+/** @module Pages that a reader thread reads from its own store connection: in time slices, verified and parsed. */
 
 import { ValueStored } from '../../schemas/events/value-stored.ts'
 import { runStream, valueStream } from '../../schemas/names.ts'
@@ -19,33 +19,33 @@ import { pacedPages } from '../store/paced-pages.ts'
 import type { IndexOwner } from '../store/sqlite/audit-snapshots.ts'
 import type { ReplayRequest } from './replay-portions.ts'
 
-/** The store has not what was pinned: somebody put another file in its place. */
+/** Retry delay, in milliseconds, if the store lacks the pinned end because its file was replaced. */
 const BEHIND_RETRY_MS = 5_000
 
 export interface ReaderSources {
   readonly store: StoreReader
   readonly sealer: Sealer
-  /** The leaves of the logs, as they are now; undefined where their file cannot be read. */
+  /** The current leaves of the logs; undefined if their file cannot be read. */
   readonly openLeaves: () => LeafReader | undefined
-  /** The auditors' index as it is when its owner says that it may be believed. */
+  /** Reads the audit index in the state that its owner vouches for. */
   readonly readIndex: <T>(owner: IndexOwner, read: (index: ReadableIndex) => Promise<T>) => Promise<T>
 }
 
-/** Throws `StoreUnavailableError` where the store ends before what was pinned. */
+/** Throws `StoreUnavailableError` if the store ends before the pinned position. */
 export async function requireReaches(store: StoreReader, until: Position): Promise<void> {
   const end = await store.end()
   if (end === undefined || store.comparePositions(end, until) < 0)
     throw new StoreUnavailableError('the store ends before what the export is pinned to', BEHIND_RETRY_MS)
 }
 
-/** Throws `StoreUnavailableError` where the file of the logs cannot be read. */
+/** Throws `StoreUnavailableError` if the log file cannot be read. */
 export function leavesOf({ openLeaves }: Pick<ReaderSources, 'openLeaves'>): LeafReader {
   const leaves = openLeaves()
   if (leaves === undefined) throw new StoreUnavailableError('the file of the logs cannot be read', BEHIND_RETRY_MS)
   return leaves
 }
 
-/** The file of the logs is opened with the first page or proof that needs it, and held without a snapshot until disposed. */
+/** The log file is opened by the first page or proof that needs it, and stays open, without a snapshot, until disposed. */
 export function bundleReads(
   { store, openLeaves }: ReaderSources,
   { tenant, pin }: BundleRequest,

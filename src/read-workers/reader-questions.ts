@@ -1,4 +1,4 @@
-/** @module What auditors ask, as a reader answers it: from the index as its owner vouches for it, and a store of its own. */
+/** @module Answers audit queries in a reader thread: from the index that its owner vouches for, and the thread's own store connection. */
 import {
   type AnswerBodyRequest,
   type AnswerPortion,
@@ -26,7 +26,7 @@ export interface QuestionMaking {
   readonly owner: IndexOwner
 }
 
-/** One portion: a page of the answer. */
+/** A single portion: one page of the answer. */
 export async function* questionPortions(
   sources: ReaderSources,
   { planned }: QuestionRequest,
@@ -36,7 +36,10 @@ export async function* questionPortions(
   yield { chunk: Buffer.from(itemsText()), page }
 }
 
-/** All rows of the answer, made from the events of the log; or all of its pages, each as the index is then, as of the same log. */
+/**
+ * All rows of the answer. With a log, they are made from its events; otherwise from all pages of the answer, each read from the current index but as of the
+ * same log.
+ */
 export async function* answerFile(
   sources: ReaderSources,
   request: AnswerBodyRequest,
@@ -74,7 +77,7 @@ function pageOf(
   })
 }
 
-/** Throws `StoreUnavailableError` where the index, which may be in the making, does not reach what was pinned: an answer would be short. */
+/** Throws `StoreUnavailableError` if the index, which may still be being built, does not reach the pinned event: the answer would be incomplete. */
 export function pinnedIndex(index: ReadableIndex, tenant: string, { treeSize, eventId }: AsOf): void {
   const pin = treeSize === 0 ? undefined : index.pin(tenant, treeSize)
   if (treeSize === 0 || (pin !== undefined && (eventId === null || pin.eventId === eventId))) return

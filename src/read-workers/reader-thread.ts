@@ -1,4 +1,4 @@
-/** @module One thread that reads, from this side: started when it is first needed, and again after an end that nobody requested. */
+/** @module One reader thread, seen from its owner: started on first use, and restarted on the next use after it died. */
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { BundleHost } from '../export/bundle/plan-bundle.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
@@ -13,32 +13,32 @@ const RETRY_MS = 1_000
 const END_MS = 2_000
 
 export interface ReaderThreadOptions {
-  /** The thread's program. */
+  /** URL of the thread's program. */
   readonly file: URL
   readonly workerData: unknown
   /** See `HeapLimits`. */
   readonly youngBytes?: number | undefined
   readonly onFault: (fault: SealFault) => void
-  /** Called once for each end that nobody requested. */
+  /** Called once for each unexpected end of the thread. */
   readonly onDeath: (reason: string) => void
 }
 
-/** Answers what a body asks back. */
+/** Answers the questions that a body asks its owner. */
 export type BodyHost = IndexOwner & Pick<BundleHost, 'sign'>
 
-/** A body in one life of a thread. All but `leave` reject with `StoreUnavailableError` where the thread is no more. */
+/** A body in one life of a thread. All methods but `leave` reject with `StoreUnavailableError` if the thread has ended. */
 export interface ReaderBody {
   next(): Promise<ReaderPortion | undefined>
   trailer(trailer: ExportTrailer): Promise<Uint8Array>
-  /** Nobody wants more. */
+  /** Signals that the body is no longer wanted. */
   leave(): void
-  /** Where its thread is gone, so is what it held. */
+  /** If the thread has ended, the resources of the body are gone with it. */
   close(): Promise<void>
 }
 
 type Reader = WorkerThread<ReaderCalls, ReaderHostCalls>
 
-/** What runs in it is lost with it: each of its bodies rejects, and whoever asks for another one starts it again. */
+/** When the thread dies, its bodies reject, and the next `open` starts it again. */
 export class ReaderThread {
   readonly #options: ReaderThreadOptions
   readonly #hosts = new Map<number, BodyHost>()
@@ -50,17 +50,17 @@ export class ReaderThread {
     this.#options = options
   }
 
-  /** Bodies that are open in it. */
+  /** Number of open bodies. */
   get bodies(): number {
     return this.#bodies
   }
 
-  /** As last reported; 0 while it does not run. */
+  /** As last reported, in bytes; 0 while the thread is not running. */
   get heapBytes(): number {
     return this.#heapBytes
   }
 
-  /** It belongs to this life of the thread: a later one knows nothing of it. */
+  /** Opens a body in the current life of the thread; it is lost if the thread is restarted. */
   open(id: number, job: ReaderJob, host: BodyHost): ReaderBody {
     const worker = this.#worker ?? this.#start()
     this.#bodies += 1
@@ -78,7 +78,9 @@ export class ReaderThread {
     }
   }
 
-  /** Resolves once it has opened the store; starts it where it does not run. Rejects with `StoreUnavailableError` where it ends before. */
+  /**
+   * Resolves once the thread has opened the store; starts the thread if it is not running. Rejects with `StoreUnavailableError` if the thread ends before that.
+   */
   ready(): Promise<void> {
     return (this.#worker ?? this.#start()).ready()
   }

@@ -1,4 +1,4 @@
-/** @module Threads that read: exports, bundles, replays and answers are made in them, so that the thread that writes passes on bytes and nothing else. */
+/** @module A pool of reader threads that make exports, bundles, replays and answers, so that the main thread only passes on bytes. */
 
 import { type JsonObject, parseJson } from '../../schemas/json.ts'
 import type { AnswerBodyMaker, AnswerBodyRequest, AnswerPortion } from '../export/answer/answer-body.ts'
@@ -27,25 +27,25 @@ export interface ReaderThreadsOptions {
   readonly count: number
   readonly file: URL
   readonly workerData: unknown
-  /** Of each thread: see `HeapLimits`. */
+  /** Limit of each thread: see `HeapLimits`. */
   readonly youngBytes?: number
   readonly log: Log
-  /** An event that one of them read does not verify. */
+  /** Called when an event that a reader read does not verify. */
   readonly onFault: (fault: SealFault) => void
-  /** Whoever writes the auditors' index. */
+  /** The writer of the audit index. */
   readonly index: IndexOwner
 }
 
-/** How often the one who waits for an answer is looked for: nobody says that he has left. */
+/** Interval, in milliseconds, at which the caller of a question is checked: a disconnect causes no event here. */
 const LOOK_MS = 250
 
 export interface ReaderStats {
   readonly threads: number
-  /** Bodies that are open. */
+  /** Number of open bodies. */
   readonly bodies: number
-  /** Of all of them, as last reported. */
+  /** Heap of all threads, in bytes, as last reported. */
   readonly heapBytes: number
-  /** Ends that nobody requested. */
+  /** Number of unexpected ends of threads. */
   readonly deaths: number
 }
 
@@ -75,12 +75,12 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
     return { ...portions, trailer: (trailer) => open().trailer(trailer) }
   }
 
-  /** A stretch of an export: `isFirst` where it begins the file. */
+  /** A stretch of an export; `isFirst` if the file begins with it. */
   lines(request: LinesRequest, isFirst: boolean): Portions<LinesPortion> {
     return this.#begun<LinesPortion>({ kind: 'lines', request, isFirst }).portions
   }
 
-  /** Starts them all where they do not run. Rejects with `StoreUnavailableError` where one cannot begin. */
+  /** Starts the threads that are not running. Rejects with `StoreUnavailableError` if one of them cannot start. */
   async ready(): Promise<void> {
     await Promise.all(this.#threads.map((each) => each.ready()))
   }
@@ -113,7 +113,7 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
     }
   }
 
-  /** A job is opened when its first portion is requested: what nobody begins to read leaves nothing open. */
+  /** The job is opened when its first portion is requested, so that a body that is never read leaves nothing open. */
   #begun<T extends ReaderPortion>(
     job: ReaderJob,
     bundleHost?: Pick<BundleHost, 'sign'>,
@@ -126,7 +126,7 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
       return body
     }
     const portions: Portions<T> = {
-      // A job is answered with portions of its own kind.
+      // The portions of a job are of the job's own kind.
       next: async () => (await open().next()) as T | undefined,
       leave: () => body?.leave(),
       close: async () => {
@@ -157,7 +157,7 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
   }
 }
 
-/** Of one body. `closed`: it is closed, or gone with its thread. */
+/** The host of one body. Call `closed` when the body is closed, or gone with its thread. */
 function hostOf(
   index: IndexOwner,
   bundle: Pick<BundleHost, 'sign'> | undefined,
@@ -180,7 +180,7 @@ function hostOf(
   }
 }
 
-/** Its rows are parsed where somebody wants them as objects: over HTTP they are passed on as they are. */
+/** Rows are parsed only if a caller accesses them as objects: over HTTP, their text is passed on unchanged. */
 function pageFrom({ chunk, page }: PagePortion): AuditPage {
   const { buffer, byteOffset, byteLength } = chunk
   const text = Buffer.from(buffer, byteOffset, byteLength).toString()

@@ -6,22 +6,22 @@ import type { ReplayLine } from '../ledger/ledger.ts'
 /** The events of a run up to a revision. */
 export interface ReplayRequest {
   readonly tenant: string
-  /** Whose share of the readers' time it takes. */
+  /** The caller whose share of the readers' time is used. */
   readonly caller: string
   readonly run: string
   readonly to: number
-  /** What is known to be lost of it. */
+  /** Known losses of the run. */
   readonly losses?: readonly Loss[]
 }
 
 export interface ReplayPortion {
   readonly chunk: Uint8Array
-  /** In the last portion: what the replay came to. */
+  /** Only in the last portion: the verdict of the replay. */
   readonly verdict?: string
   readonly events?: number
 }
 
-/** A portion is sent as soon as it has so many characters; 0: every line is one. */
+/** A portion is sent as soon as it has this many characters; with 0, every line is a portion. */
 export async function* replayPortions(
   lines: AsyncIterable<ReplayLine>,
   portionChars: number,

@@ -1,6 +1,7 @@
 /**
- * @module An export whose stretches several threads write side by side, this one among them, which puts them together in their order and keeps count and digest.
- * Bytes are those of one thread. A stretch that fails, or whose thread ends, fails the export at that place: what stands behind it never takes its place.
+ * @module An export that several threads write in parallel, each one stretch (a range of store positions) at a time. This thread joins the stretches in order,
+ * keeps count and digest, and writes stretches itself while it waits. The bytes are the same as those of a single thread. If a stretch fails or its thread
+ * ends, the export fails at that place; later stretches are never put in its place.
  */
 import { LOSSES_MAX, type Loss } from '../../schemas/loss.ts'
 import {
@@ -19,16 +20,16 @@ import { FORMATS } from '../export/formats.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import { parsePosition } from '../store/decimal-position.ts'
 
-/** This thread has written nearly as many before another has begun to. */
+/** Minimum length of the export, in store positions: this thread writes nearly that many before another thread has started. */
 const POSITIONS_MIN = 40_000
-/** Stretches under way for each thread: one is written, one waits, so that no thread does. */
+/** Stretches in progress per reader thread: one is being written and one is queued, so that no thread is idle. */
 const AHEAD = 2
-/** Stretches that were begun and not taken, and what waits of them in memory: beyond either none is begun. */
+/** Limits of stretches that were started but not consumed yet, by count and by bytes in memory; at either limit no further stretch is started. */
 const BEGUN_MAX = 24
 const WAITING_MAX_BYTES = 8 * 1024 * 1024
-/** Of a stretch. One that turns out longer comes in portions of a megabyte, of which one waits. */
+/** Target size of a stretch, in bytes. A larger one comes in portions of a megabyte, of which one is held at a time. */
 const STRETCH_BYTES = 512 * 1024
-/** Of an event, until the first stretch is written and says how long they are. */
+/** Assumed size of an event, in bytes, until the first stretch shows the real size. */
 const FIRST_BYTES = 4 * 1024
 const POSITIONS_MOST = 4_096
 
@@ -36,17 +37,17 @@ export interface SideBySideOptions {
   /** Threads that read the store's file. */
   readonly readers: {
     readonly count: number
-    /** Resolves when they have begun. */
+    /** Resolves when all threads have started. */
     ready(): Promise<void>
     lines(request: LinesRequest, isFirst: boolean): Portions<LinesPortion>
   }
-  /** A shorter part of the store is not worth it. Default 40,000. */
+  /** Exports of fewer positions are not parallelized. Default 40,000. */
   readonly positionsMin?: number
   /** Default half a megabyte. */
   readonly stretchBytes?: number
 }
 
-/** One export at a time, so that what waits to be taken is bounded; any other is made in one thread. */
+/** One export at a time, so that the memory of unconsumed stretches is bounded; other exports are made in one thread. */
 export class SideBySide implements BodyMaker {
   readonly #options: SideBySideOptions
   #isBusy = false
@@ -67,7 +68,7 @@ export class SideBySide implements BodyMaker {
     let lastTime: string | undefined
     const portions = async function* (): AsyncGenerator<BodyPortion, void> {
       let events = 0
-      // Of the stretches that are written, and of the one that is being written.
+      // Losses of the finished stretches; those of the current stretch are added below.
       let before: readonly Loss[] = []
       for (let lines = await stretches.next(); lines !== undefined; lines = await stretches.next()) {
         events += lines.events
@@ -106,21 +107,21 @@ interface PageSpan {
   readonly positions: number
   readonly lines: Portions<LinesPortion>
   readonly isRemote: boolean
-  /** Requested before it is wanted. */
+  /** Requested in advance. */
   portion: Promise<LinesPortion | undefined>
-  /** Of the portion, once it is here; undefined until then. */
+  /** Bytes of the portion once it has arrived; undefined until then. */
   waitingBytes: number | undefined
-  /** Of the portions that were taken. */
+  /** Bytes of the portions consumed so far. */
   takenBytes: number
 }
 
-/** Stretches of the store in their order, of which some are under way. */
+/** The stretches of the store in order; several of them are in progress. */
 class Stretches {
   readonly #request: LinesRequest
   readonly #linesHere: LinesMaker
   readonly #options: SideBySideOptions
   readonly #until: number
-  /** Everything up to here was begun. */
+  /** Stretches up to this position were started. */
   #through: number
   #positions: number
   #isFirst = true
@@ -138,7 +139,7 @@ class Stretches {
     this.#until = until
     const { stretchBytes = STRETCH_BYTES, readers } = options
     this.#positions = Math.max(Math.round(stretchBytes / FIRST_BYTES), 1)
-    // Where they cannot begin, this thread writes all of it.
+    // If the threads cannot start, this thread writes all stretches.
     readers.ready().then(
       () => {
         this.#areReady = true
@@ -147,12 +148,12 @@ class Stretches {
     )
   }
 
-  /** Undefined once all of them are taken. Rejects with what reading the store throws, where a thread has ended, and once its reader has left. */
+  /** The next portion in order; undefined once all were consumed. Rejects with an error of reading the store, if a thread has ended, and after `leave`. */
   async next(): Promise<LinesPortion | undefined> {
     this.#handOut()
     const first = this.#begun[0] ?? this.#begin(false)
     if (first === undefined) return undefined
-    // While nothing is there to be taken, this thread writes what comes after.
+    // While the next portion in order is not ready, this thread writes a later stretch.
     while (first.isRemote && first.waitingBytes === undefined && this.#hasRoom()) {
       const own = this.#begin(false)
       if (own === undefined) break
@@ -168,7 +169,7 @@ class Stretches {
     return portion
   }
 
-  /** Nobody wants more: none begins any more, and those that are under way end soon. */
+  /** Cancels the export: no further stretch is started, and those in progress end soon. */
   leave(): void {
     this.#failure ??= new ReaderLeftError()
     for (const { lines } of this.#begun) lines.leave()
@@ -180,7 +181,7 @@ class Stretches {
     await Promise.allSettled(this.#closing)
   }
 
-  /** To threads that have nothing to do next. */
+  /** Gives stretches to reader threads until each has its share. */
   #handOut(): void {
     const most = this.#areReady ? this.#options.readers.count * AHEAD : 0
     const isUnderWay = ({ isRemote, waitingBytes }: PageSpan) => isRemote && waitingBytes === undefined
@@ -193,7 +194,7 @@ class Stretches {
     return this.#begun.length < BEGUN_MAX && bytes < WAITING_MAX_BYTES
   }
 
-  /** Undefined where all have begun. */
+  /** Undefined if all stretches were started. */
   #begin(isRemote: boolean): PageSpan | undefined {
     if (this.#failure !== undefined) throw this.#failure
     const from = this.#through
@@ -212,7 +213,7 @@ class Stretches {
     return stretch
   }
 
-  /** The next ones are of the length that this one should have been of. */
+  /** The next stretches get the number of positions that would have met the target size. */
   #done(stretch: PageSpan): void {
     this.#begun.shift()
     this.#close(stretch)
@@ -221,7 +222,7 @@ class Stretches {
     this.#positions = Math.min(Math.max(Math.round(stretchBytes / bytesAPosition), 1), POSITIONS_MOST)
   }
 
-  /** What was requested of it is waited for: a thread is asked one thing of a stretch at a time. */
+  /** Waits for the pending portion first: a thread handles one request per stretch at a time. */
   #close({ portion, lines }: PageSpan): void {
     const close = (): Promise<void> => lines.close()
     const closed = portion.then(close, close)
@@ -234,7 +235,7 @@ class Stretches {
 function request(stretch: PageSpan): void {
   stretch.waitingBytes = undefined
   stretch.portion = stretch.lines.next()
-  // Whoever takes it hears of its failure; until then nobody may.
+  // The consumer of the portion handles its failure; the handler here prevents an unhandled rejection before that.
   stretch.portion.then(
     (portion) => {
       stretch.waitingBytes = portion?.chunk.length ?? 0

@@ -1,4 +1,4 @@
-/** @module So many at once, so many more in line, and whoever comes then is refused. */
+/** @module A limit on concurrent work with a bounded waiting line; calls beyond both are refused. */
 import { OverloadedError } from './overloaded-error.ts'
 
 const RETRY_AFTER_MS = 1_000
@@ -14,13 +14,13 @@ export class AdmissionQueue {
   #inside = 0
   readonly #line: (() => void)[] = []
 
-  /** `what` is named to those who are refused. */
+  /** `what`: name of the work in the error message. */
   constructor(what: string, limits: AdmissionLimits) {
     this.#what = what
     this.#limits = limits
   }
 
-  /** Runs `work` in its turn. Throws `OverloadedError` where too many wait already. */
+  /** Runs `work` when a slot is free. Throws `OverloadedError` if too many calls wait already. */
   async pass<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inside >= this.#limits.atOnce) await this.#wait()
     else this.#inside += 1

@@ -1,6 +1,6 @@
-/** @module Waiting for work that was begun side by side. */
+/** @module Waiting for concurrent work. */
 
-/** As `Promise.all`, but it rejects only when all have ended: until then each of them holds what it holds. */
+/** Like `Promise.all`, but rejects only after all promises have settled: until then each of them may hold resources. */
 export async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(work)
   return Promise.all(work)

@@ -1,6 +1,6 @@
-/** @module Parties that share the time of a thread: who they are, what their work is counted as, and who goes next: whoever has used least, of those that wait. */
+/** @module Fair sharing of a thread's time: the parties, the accounting of their work, and the choice of the waiting party that has used least. */
 
-/** Whose work it is: shares are divided among tenants, then among the callers of each. */
+/** The owner of work: shares are divided among tenants, then among the callers of each. */
 export interface Party {
   readonly tenant: string
   readonly caller: string
@@ -8,20 +8,20 @@ export interface Party {
 
 export type WorkKind = 'read' | 'write'
 
-/** What somebody's request took of this thread. */
+/** Time on this thread that a party's request used. */
 export interface Work {
   readonly party: Party
   readonly kind: WorkKind
   readonly ms: number
 }
 
-/** Keeps account of work. */
+/** Records work in an account. */
 export type Charge = (work: Work) => void
 
-/** Tenants, and callers of one, whose use is remembered while they wait for nothing. A slice of whoever falls out is forgiven. */
+/** Number of tenants, and of callers of a tenant, whose use is remembered while they are idle. The use of a party that is dropped is forgotten. */
 const IDLE_MAX = 256
 
-/** Puts a party last. Where there are too many, the two in front are looked at: one that waits goes to the end, an idle one is forgotten. */
+/** Moves a party to the end. If there are too many, the two oldest are checked: a waiting one moves to the end, an idle one is dropped. */
 export function putLast<T>(parties: Map<string, T>, name: string, party: T, waits: (party: T) => boolean): void {
   parties.delete(name)
   parties.set(name, party)
@@ -51,7 +51,7 @@ export function leastUsed(shares: ReadonlyMap<string, { readonly used: number }>
   return shares.size === 0 ? 0 : least
 }
 
-/** One who waits, and how much of the thread it will take; any measure will do, if it is the same for all of a line. */
+/** A waiting entry and the amount of the thread's time that it needs, in any unit that is the same for the whole line. */
 export interface InLine {
   readonly tenant: string
   readonly weight: number
@@ -63,8 +63,8 @@ interface LineShare<T> {
 }
 
 /**
- * A line of tenants: the next is the first of the tenant that has taken least since somebody has been waiting, and of one tenant they go in the
- * order in which they came. Where one tenant alone waits it is a plain line.
+ * A waiting line for tenants: next is the first entry of the tenant with the least use since the line was last empty; the entries of one tenant keep their
+ * order. With a single tenant it is a plain FIFO queue.
  */
 export class FairLine<T extends InLine> {
   readonly #shares = new Map<string, LineShare<T>>()
@@ -77,14 +77,14 @@ export class FairLine<T extends InLine> {
   push(one: T): void {
     const waitsFor = least(this.#shares, ({ waiting }) => waiting.length > 0)?.used ?? 0
     const share: LineShare<T> = this.#shares.get(one.tenant) ?? { used: 0, waiting: [] }
-    // Who comes back is not owed what it did not ask for.
+    // A tenant that returns gets no credit for the time when it asked for nothing.
     if (share.waiting.length === 0) share.used = Math.max(share.used, waitsFor)
     share.waiting.push(one)
     this.#length += 1
     putLast(this.#shares, one.tenant, share, ({ waiting }) => waiting.length > 0)
   }
 
-  /** Takes the next one off the line, where it is one that `fits`. */
+  /** Removes and returns the next entry if it `fits`. */
   shift(fits: (next: T) => boolean = () => true): T | undefined {
     const share = least(this.#shares, ({ waiting }) => waiting.length > 0)
     const [next] = share?.waiting ?? []
@@ -92,7 +92,7 @@ export class FairLine<T extends InLine> {
     share.waiting.shift()
     share.used += next.weight
     this.#length -= 1
-    // Nobody waits: what was taken is forgotten, and all begin alike.
+    // The line is empty: recorded use is forgotten, and all tenants start equal.
     if (this.#length === 0) this.#shares.clear()
     return next
   }

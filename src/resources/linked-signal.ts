@@ -1,14 +1,14 @@
 /**
- * @module A signal that follows others. `AbortSignal.any` would do, but for as long as the one it follows lives, Node holds each signal of it that somebody
- * listened to, with all that its listener holds: a kilobyte and more for each call of a model or a tool.
+ * @module A signal that follows others. `AbortSignal.any` is not used because Node keeps each of its signals that has a listener, with everything that the
+ * listener references, as long as the followed signal lives: a kilobyte and more for each call of a model or a tool.
  */
 
 type Listener = (reason: unknown) => void
 
-/** One listener of ours for each signal, whoever follows it: Node warns of more than ten. */
+/** One listener per signal for all followers: Node warns above ten. */
 const listeners = new WeakMap<AbortSignal, Set<Listener>>()
 
-/** Calls `listener` when the signal is aborted, which it must not be yet. What comes back ends that. */
+/** Calls `listener` when the signal, which must not be aborted yet, is aborted. Returns a function that removes the listener. */
 export function onAbort(signal: AbortSignal, listener: Listener): () => void {
   const known = listeners.get(signal)
   const all = known ?? new Set<Listener>()
@@ -29,7 +29,7 @@ type Leave = () => void
 
 const abandoned = new FinalizationRegistry<readonly Leave[]>(leaveAll)
 
-/** Aborted when one of them is, with its reason. It lives as long as `own` does; the others may live on, and then hold nothing of it. */
+/** Aborted when one of the signals is, with its reason. It lives as long as `own`; the other signals may live longer and then hold no reference to it. */
 export function linkedSignal(own: AbortSignal, ...others: readonly (AbortSignal | undefined)[]): AbortSignal {
   const followed = others.filter((each) => each !== undefined)
   const aborted = [own, ...followed].find((each) => each.aborted)
@@ -42,7 +42,7 @@ export function linkedSignal(own: AbortSignal, ...others: readonly (AbortSignal 
   return controller.signal
 }
 
-/** Apart: a listener that is made where the controller is in scope holds it. */
+/** A separate function: a listener created where the controller is in scope would hold a reference to it. */
 function followEach(signals: readonly AbortSignal[], weak: WeakRef<AbortController>): readonly Leave[] {
   return signals.map((signal) => onAbort(signal, (reason) => weak.deref()?.abort(reason)))
 }

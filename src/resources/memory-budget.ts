@@ -1,19 +1,19 @@
 /**
- * @module One budget of memory for everything a process keeps or holds, divided into shares. The shares together are less than the budget: the
- * rest is for what the engine has not collected yet, and for copies on their way between threads and to the disk. And what a JSON value weighs in it.
+ * @module One memory budget for everything that a process caches or buffers, divided into shares. The sum of the shares is less than the budget: the rest is
+ * for garbage that is not collected yet, and for copies between threads and to the disk. Also estimates the memory of a JSON value.
  */
 
 const MIB = 1024 * 1024
 
 interface Share {
-  /** Of the budget. */
+  /** Percentage of the budget. */
   readonly percent: number
-  /** More than this is never used, however large the budget. */
+  /** Upper limit of the share, however large the budget. */
   readonly atMostBytes?: number
   readonly about: string
 }
 
-/** Every cache, queue and buffer that grows with what callers send. The table in docs/operations.md says the same. */
+/** Every cache, queue and buffer that grows with the input of callers. The table in docs/operations.md must match. */
 export const SHARES = {
   'hot-runs': { percent: 16, about: 'recent runs, folded, with the index of their evidence' },
   'bodies-read': { percent: 8, about: 'bodies of requests while they come in' },
@@ -37,14 +37,14 @@ export type ShareName = keyof typeof SHARES
 
 export const SHARE_NAMES = Object.keys(SHARES) as readonly ShareName[]
 
-/** Where nobody says how much: programs that embed a ledger, and tests. */
+/** Default for programs that embed a ledger, and for tests. */
 const DEFAULT_BUDGET_BYTES = 1024 * MIB
 
 export interface SharedMemory {
   readonly name: ShareName
   readonly limitBytes: number
   readonly usedBytes: number
-  /** Times that somebody found it full. */
+  /** How often a request for bytes was refused because the share was full. */
   readonly refusals: number
 }
 
@@ -62,7 +62,7 @@ export class MemoryBudget {
     return Math.min(Math.floor((this.totalBytes * percent) / 100), atMostBytes)
   }
 
-  /** The account of a share: one for all who ask. */
+  /** The account of a share; every caller gets the same one. */
   account(name: ShareName): MemoryAccount {
     const known = this.#accounts.get(name)
     if (known !== undefined) return known
@@ -71,7 +71,7 @@ export class MemoryBudget {
     return account
   }
 
-  /** Shows what a cache, which keeps its own count below `limitOf`, uses now. */
+  /** Reports the current use of a cache that keeps its own count below `limitOf`. */
   watch(name: ShareName, usedBytes: () => number): void {
     this.#watched.push({ name, usedBytes })
   }
@@ -86,7 +86,7 @@ export class MemoryBudget {
   }
 }
 
-/** Gives back what was taken; a second call does nothing. */
+/** Returns the bytes that were taken; a second call has no effect. */
 export type Release = () => void
 
 interface Waiting {
@@ -94,12 +94,12 @@ interface Waiting {
   readonly admitted: (release: Release) => void
 }
 
-/** One share of the budget: who takes bytes gives them back, and whoever finds it full is refused or waits. */
+/** One share of the budget: callers take bytes and return them; when it is full, a caller is refused or waits. */
 export class MemoryAccount {
   readonly limitBytes: number
   #usedBytes = 0
   #refusals = 0
-  /** What each owner holds; only where an owner is named. */
+  /** Bytes held by each named owner. */
   readonly #byOwner = new Map<string, number>()
   readonly #waiting: Waiting[] = []
 
@@ -120,8 +120,8 @@ export class MemoryAccount {
   }
 
   /**
-   * Takes `bytes`, or nothing: then it is undefined. One `owner` holds at most half of the share, so that no tenant alone can fill it. Whoever
-   * holds nothing while nobody else does gets what it asks for, whatever the limit: else some requests could never pass.
+   * Takes `bytes`; returns undefined if they do not fit. One `owner` may hold at most half of the share, so that no single tenant can fill it. While the share
+   * is unused, any request is granted, whatever the limit: otherwise some requests could never succeed.
    */
   take(bytes: number, owner?: string): Release | undefined {
     const owned = owner === undefined ? 0 : (this.#byOwner.get(owner) ?? 0)
@@ -133,13 +133,13 @@ export class MemoryAccount {
     return this.#taken(bytes, owner)
   }
 
-  /** The same for who may wait: in turn, as room is returned. What waits must be bounded elsewhere. */
+  /** Like `take`, but waits in order until enough is returned. The caller must bound the number of waiters. */
   whenFree(bytes: number): Release | Promise<Release> {
     if (this.#waiting.length === 0 && this.#fits(bytes)) return this.#taken(bytes, undefined)
     return new Promise((admitted) => this.#waiting.push({ bytes, admitted }))
   }
 
-  /** Counts what is there already, whether or not it fits: an answer that was made has to be sent. */
+  /** Counts bytes that already exist, whether or not they fit: an answer that was made has to be sent. */
   count(bytes: number): Release {
     return this.#taken(bytes, undefined)
   }
@@ -175,20 +175,20 @@ export class MemoryAccount {
   }
 }
 
-/** What V8 on 64 bits lays out, rounded up: header, backing store and the slot in the parent. */
+/** Upper estimates of V8's layout on 64 bits: header, backing store and the slot in the parent. */
 const OBJECT_BYTES = 72
 const LIST_BYTES = 56
 const MEMBER_BYTES = 24
 const ELEMENT_BYTES = 8
 const NUMBER_BYTES = 16
 const STRING_BYTES = 32
-/** A string with one character beyond Latin-1 takes two bytes for each. */
+/** A string with any character beyond Latin-1 takes two bytes per code unit. */
 const CODE_UNIT_BYTES = 2
 
-/** Keys repeat and are shared between values, but one that occurs once is a string of its own. */
+/** Repeated keys are shared between values, but a key that occurs once is a separate string. */
 const KEY_BYTES = 40
 
-/** How much memory a JSON value takes once it is parsed: an upper estimate, without making its text. */
+/** Upper estimate of the memory of a parsed JSON value, computed without serializing it. */
 export function weigh(value: unknown): number {
   switch (typeof value) {
     case 'string':
@@ -202,7 +202,7 @@ export function weigh(value: unknown): number {
   }
 }
 
-/** What `weigh` says of `value`, from what it said of the object before it: members that both hold are not walked again. */
+/** `weigh(value)`, computed from the weight of a similar object: members that both share by identity are not visited again. */
 export function weighAfter(value: Members, before: Members, beforeBytes: number): number {
   let bytes = beforeBytes
   for (const key in value) if (value[key] !== before[key]) bytes += weighMember(value, key)

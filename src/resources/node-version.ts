@@ -1,9 +1,9 @@
-/** @module The oldest Node that this runs on. It imports nothing, so that an older one can load it. */
+/** @module The oldest supported Node version. This module imports nothing, so that an older Node can load it. */
 
-/** As `engines` of package.json says. */
+/** Same as `engines` in package.json. */
 export const OLDEST_NODE = '22.19.0'
 
-/** One line that says what is needed, for a Node of a version such as `20.20.2` that is too old; undefined for every other. */
+/** An error message of one line if the version, such as `20.20.2`, is too old; otherwise undefined. */
 export function nodeFault(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE.split('.').map(Number)

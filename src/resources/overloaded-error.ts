@@ -1,8 +1,8 @@
-/** @module What a reader or writer meets whose share of memory or time is used up: nothing was begun. */
+/** @module The error for a reader or writer whose share of memory or time is used up; no work was started. */
 
 export class OverloadedError extends Error {
   readonly code = 'overloaded'
-  /** A fair time to ask again. */
+  /** Suggested delay before a retry. */
   readonly retryAfterMs: number
 
   constructor(message: string, retryAfterMs: number) {

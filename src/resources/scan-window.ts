@@ -1,8 +1,8 @@
-/** @module How far one statement looks: as far as takes a millisecond or two, whatever it finds there and by which index. */
+/** @module Adaptive limit on the rows that one statement scans, so that it takes a millisecond or two regardless of its matches and index. */
 
-/** Rows: some milliseconds where every one has to be looked at. */
+/** Rows: a few milliseconds if every row has to be examined. */
 const FIRST_WIDTH = 4_000
-/** Where hardly anything is found, a longer stretch costs no more. */
+/** If there are few matches, scanning a longer range costs no more. */
 const WIDEST = 1_024_000
 const SHORT_MS = 1
 const LONG_MS = 3
@@ -12,7 +12,7 @@ export class ScanWindow {
   readonly #nowMs: () => number
   readonly #firstWidth: number
 
-  /** `firstWidth`: looked through at first, and always allowed. */
+  /** `firstWidth`: initial and smallest width, in rows. */
   constructor(nowMs: () => number = () => performance.now(), firstWidth = FIRST_WIDTH) {
     this.#nowMs = nowMs
     this.#firstWidth = firstWidth
@@ -23,7 +23,7 @@ export class ScanWindow {
     return this.#width
   }
 
-  /** Does the work on so much, and learns from the time it took how wide the next one may be. */
+  /** Runs work over `width` rows and adapts the next width to the time that it took. */
   measure<T>(work: () => T): T {
     const startedMs = this.#nowMs()
     const done = work()

@@ -1,10 +1,10 @@
-/** @module A cache that is bounded in bytes: whoever puts something in says what it takes, and what was used longest ago goes first. */
+/** @module An LRU cache bounded in bytes; the caller states the size of each value. */
 import { LRUCache } from 'lru-cache'
 import type { MemoryBudget, ShareName } from './memory-budget.ts'
 
-/** What an entry takes beside its key and value: the cache's own lists, rounded up. */
+/** Overhead of an entry in addition to its key and value: the cache's own lists, rounded up. */
 const ENTRY_BYTES = 96
-/** A string's header, and two bytes a character where one of them is beyond Latin-1. */
+/** Header of a string; `textBytes` adds two bytes per code unit, as for text beyond Latin-1. */
 const STRING_BYTES = 32
 
 export class SizedCache<V extends object> {
@@ -22,7 +22,7 @@ export class SizedCache<V extends object> {
     return this.#cache.get(key)
   }
 
-  /** `bytes` are those of the value alone. One that takes more than the whole cache is not kept. */
+  /** `bytes`: size of the value alone. An entry larger than the whole cache is not kept. */
   set(key: string, value: V, bytes: number): void {
     this.#cache.set(key, value, { size: Math.ceil(bytes) + ENTRY_BYTES + textBytes(key) })
   }
@@ -36,7 +36,7 @@ export class SizedCache<V extends object> {
   }
 }
 
-/** Part of a share, from 0 to 1, as a cache that the budget shows. */
+/** A cache of `part` (0 to 1) of a share, whose use the budget reports. */
 export function cacheWithin<V extends object>(memory: MemoryBudget, share: ShareName, part: number): SizedCache<V> {
   const cache = new SizedCache<V>(memory.limitOf(share) * part)
   memory.watch(share, () => cache.bytes)

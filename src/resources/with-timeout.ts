@@ -1,6 +1,6 @@
-/** @module Waiting for so long and no longer, while what is waited for goes on. */
+/** @module Waiting with a timeout, without cancelling the work. */
 
-/** What `work` comes to. Rejects with `late()` where it has not come to anything within `waitMs`; without a limit it waits. */
+/** The result of `work`. Rejects with `late()` if it has not settled within `waitMs`; waits forever if that is not finite. */
 export async function withTimeout<T>(work: Promise<T>, waitMs: number, late: () => Error): Promise<T> {
   if (!Number.isFinite(waitMs)) return await work
   let timer: NodeJS.Timeout | undefined
@@ -9,7 +9,7 @@ export async function withTimeout<T>(work: Promise<T>, waitMs: number, late: () 
   })
   const first = await Promise.race([work.then((value) => ({ value })), over]).finally(() => clearTimeout(timer))
   if (first !== 'late') return first.value
-  // Nobody waits for it any more: what ends it badly is met by the next one who asks.
+  // No caller waits for this work any more: the cause of a failure will affect the next caller.
   work.catch(() => undefined)
   throw late()
 }

@@ -1,21 +1,22 @@
 /**
- * @module The time that readers share. They work in slices of a few milliseconds, one at a time; after each, whoever has used least goes next: first
- * among tenants, then among the callers of a tenant. While somebody writes, readers rest between their slices, so that a write waits for one slice at most.
+ * @module Sharing of the thread's time among readers. They work in slices of a few milliseconds, one at a time; the next slice goes to the party that has used
+ * least: first among tenants, then among the callers of a tenant. During writes, readers pause between their slices, so that a write waits for one slice at
+ * most.
  */
 
 import { type Charge, least, leastUsed, type Party, putLast, type Work } from './fair-shares.ts'
 import { RequestTurns, realTurns, SLICE_MS, type TurnEffects, WriteTurns } from './write-turns.ts'
 
-/** While writes come, readers rest this many times as long as they worked. */
+/** During writes, readers pause for this many times the length of their last slice. */
 const REST_FACTOR = 4
-/** However long one piece of work took. */
+/** Upper limit of the pause, however long a piece of work took. */
 const REST_MAX_MS = 100
-/** A write under way is given way to for so many slices; then a reader goes on all the same, since writes may never end. */
+/** Readers yield to a write under way for this many slices; then a reader continues anyway, since writes may never end. */
 const GIVE_WAY_FACTOR = 8
-/** After a write its writer most likely comes again. */
+/** After a write, its writer will probably write again within this time. */
 const WRITING_MS = 20
 
-/** Its reader has left: the work is over, and nobody waits for its answer. */
+/** The reader has disconnected: its work ends, since no client waits for the answer. */
 export class ReaderLeftError extends Error {
   readonly code = 'reader-left'
 
@@ -25,16 +26,16 @@ export class ReaderLeftError extends Error {
   }
 }
 
-/** One reader's way through the queue. */
+/** One reader's handle on the queue. */
 export interface Pace {
   /**
-   * To be called between two small pieces of work: undefined while the slice lasts, else to be awaited. Throws `ReaderLeftError`, or rejects with
-   * it, once the reader has left.
+   * To be called between two small pieces of work: undefined while the slice lasts, otherwise a promise to be awaited. Throws `ReaderLeftError`, or rejects
+   * with it, once the reader has left.
    */
   turn(): Promise<void> | undefined
   /** Whether the reader has left. */
   readonly isOver: boolean
-  /** The reader has left. */
+  /** To be called when the reader has left. */
   leave(): void
 }
 
@@ -49,10 +50,10 @@ interface Slice {
   readonly startedMs: number
 }
 
-/** Time used, and who waits. A party that comes back is not owed what it did not ask for. */
+/** Time used by a tenant, and its waiting turns. A tenant that returns gets no credit for the time when it asked for nothing. */
 interface Share {
   used: number
-  /** Of all its callers. */
+  /** Waiting turns of all its callers. */
   waiting: number
   readonly callers: Map<string, CallerShare>
 }
@@ -62,16 +63,16 @@ interface CallerShare {
   readonly waiting: Turn[]
 }
 
-/** One reader's pieces of work may wait side by side. */
+/** Several turns of one reader may wait at the same time. */
 interface Turn {
   readonly pace: ReaderPace
   readonly goOn: () => void
 }
 
 export class WorkQueue {
-  /** Readers rest between their slices while any of these is under way. */
+  /** Writes; readers pause between their slices while any is under way. */
   readonly writes: WriteTurns
-  /** In which requests begin. */
+  /** Turns in which requests begin. */
   readonly requests: RequestTurns
   readonly #effects: WorkEffects
   readonly #shares = new Map<string, Share>()
@@ -89,40 +90,40 @@ export class WorkQueue {
     this.requests = new RequestTurns(effects)
   }
 
-  /** Readers that wait for a slice. */
+  /** Number of turns that wait for a slice. */
   get waiting(): number {
     return this.#waiting
   }
 
-  /** Tenants and callers whose use is remembered. */
+  /** Number of tenants and callers whose use is remembered. */
   get parties(): number {
     let callers = 0
     for (const share of this.#shares.values()) callers += share.callers.size
     return this.#shares.size + callers
   }
 
-  /** Slices given so far, and the time used in them. */
+  /** Number of slices given so far, and the time used in them. */
   get worked(): { readonly slices: number; readonly ms: number } {
     return { slices: this.#slices, ms: this.#workedMs }
   }
 
-  /** `hasLeft` is asked before each slice: a reader whose connection is gone needs no more. */
+  /** `isGone` is checked before each slice: the work of a reader whose connection is gone ends. */
   begin(party: Party, isGone: () => boolean = () => false): Pace {
     return new ReaderPace(this, party, isGone)
   }
 
-  /** Who keeps account of the work of each party: slices of readers, and what writes take. */
+  /** Sets the account for the work of each party: slices of readers, and the time of writes. */
   chargeTo(charge: Charge): void {
     this.#charge = charge
     this.writes.chargeTo(charge)
   }
 
-  /** Work that another thread did. */
+  /** Records work that another thread did. */
   charge(work: Work): void {
     this.#charge?.(work)
   }
 
-  /** For `ReaderPace` alone. */
+  /** To be called only by `ReaderPace`. */
   turnOf(pace: ReaderPace): Promise<void> | undefined {
     const current = this.#current
     if (current?.pace === pace && this.#effects.nowMs() - current.startedMs < SLICE_MS) return undefined
@@ -201,10 +202,10 @@ export class WorkQueue {
     this.#effects.soon(() => this.#afterGrant(current))
   }
 
-  /** Who has not come back by now waits for something else, such as its reader: its slice is over, and the wait is no work. */
+  /** A reader that has not called `turn` again by now waits for something else, such as its client: its slice ends, and the wait is not counted as work. */
   #afterGrant(granted: Slice): void {
     if (this.#current === granted) this.#endSlice()
-    // Nobody waits: what was used is forgotten, and all begin alike.
+    // No turn waits: recorded use is forgotten, and all parties start equal.
     if (this.#waiting === 0 && this.#current === undefined) this.#shares.clear()
     this.#schedule()
   }

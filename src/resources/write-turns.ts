@@ -1,30 +1,31 @@
 /**
- * @module The time that writes take of the thread. Large pieces of work that cannot be cut get turns of the event loop: a body is parsed in one turn and
- * decided on in another, and the items of a batch are spread over as many turns as their bytes need, so that other requests are answered in between.
- * Tenants take turns in the line, so that none waits for all that another one sent. What can be cut is done a slice a turn. Readers give way to writes under way, see `work-queue.ts`.
+ * @module Scheduling of the thread's time for writes. Large pieces of work that cannot be interrupted get separate turns of the event loop: a body is parsed
+ * in one turn and decided on in another, and the items of a batch are spread over as many turns as their bytes need, so that other requests are answered in
+ * between. Tenants take turns in the queue, so that none waits for everything that another sent. Work that can be interrupted runs one slice per turn. Readers
+ * yield to writes under way, see `work-queue.ts`.
  */
 import { type Charge, FairLine, type InLine, type Party } from './fair-shares.ts'
 
-/** A slice ends with the first look at the clock after so long. */
+/** A slice ends at the first clock check after this time. */
 export const SLICE_MS = 2
-/** A write that takes less is paid for as a request. */
+/** A write that takes less is charged only as a request. */
 const CHARGED_MS = 0.5
 
-/** One turn takes on so many bytes, or one piece alone. */
+/** One turn handles this many bytes, or a single larger piece. */
 const TURN_BYTES = 64 * 1024
-/** Smaller pieces cost less than a turn does. */
+/** Smaller pieces cost less than a turn. */
 const SMALL_BYTES = 8 * 1024
-/** So many small requests take less than a slice does; a write takes some turns, and waits for so many of another tenant in each. */
+/** This many small requests take less than a slice; a write takes several turns, and waits for this many requests of another tenant in each. */
 export const TURN_REQUESTS = 4
-/** For so long after two tenants have asked, they take turns; a tenant that is alone waits for nobody. */
+/** After requests of two tenants, they take turns for this time; a single tenant waits for no other. */
 const SHARED_MS = 60_000
 
-/** Its weight is in bytes. */
+/** The weight of an entry is in bytes. */
 interface Waiting extends InLine {
   readonly goOn: () => void
 }
 
-/** Who does something: without a caller nobody pays for it. */
+/** The party that work is charged to; without a caller, it is not charged. */
 export type Payer = Pick<Party, 'tenant'> & Partial<Party>
 
 export interface TurnEffects {
@@ -52,7 +53,7 @@ export class WriteTurns {
     this.#soon = soon
   }
 
-  /** A write is under way until the result is called. */
+  /** Marks a write as under way until the returned function is called. */
   begin(): () => void {
     this.#underWay += 1
     return () => {
@@ -65,12 +66,15 @@ export class WriteTurns {
     return this.#underWay > 0
   }
 
-  /** When the last write ended, by the clock of the effects. */
+  /** When the last write ended, by the injected clock. */
   get lastEndedMs(): number {
     return this.#lastEndedMs
   }
 
-  /** To be called before work on so many bytes: undefined where this turn has room for it, else to be awaited. Of one tenant in the order of the calls. */
+  /**
+   * To be called before work on `bytes` bytes: undefined if this turn has room for it, otherwise a promise to be awaited. The calls of one tenant keep their
+   * order.
+   */
   pass(bytes: number, tenant: string): Promise<void> | undefined {
     if (bytes < SMALL_BYTES) return undefined
     this.#schedule()
@@ -81,13 +85,13 @@ export class WriteTurns {
     return new Promise((goOn) => this.#line.push({ tenant, weight: bytes, goOn }))
   }
 
-  /** A later turn, for one slice of work that is cut: no large piece is done in it beside. */
+  /** A later turn for one slice of interruptible work, with no other large piece in it. */
   later(tenant: string): Promise<void> {
     this.#schedule()
     return new Promise((goOn) => this.#line.push({ tenant, weight: TURN_BYTES, goOn }))
   }
 
-  /** Carries on work that pauses, a slice of it in each turn of the event loop that it gets, and answers what came of it. */
+  /** Runs work that pauses, one slice of it in each turn that it gets, and returns its result. */
   async inTurns<T>(work: Iterator<unknown, T>, { tenant, caller }: Payer): Promise<T> {
     for (;;) {
       await this.later(tenant)
@@ -97,7 +101,7 @@ export class WriteTurns {
     }
   }
 
-  /** Undefined where it has not ended. */
+  /** Undefined if the work has not ended. */
   #slice<T>(work: Iterator<unknown, T>): IteratorReturnResult<T> | undefined {
     const startedMs = this.#nowMs()
     do {
@@ -107,12 +111,12 @@ export class WriteTurns {
     return undefined
   }
 
-  /** Who keeps account of what `doing` measures. */
+  /** Sets the account for the time that `doing` measures. */
   chargeTo(charge: Charge): void {
     this.#charge = charge
   }
 
-  /** Work of a write, or a slice of it. What takes no longer than any request does is not worth an entry. */
+  /** Runs a write, or a slice of one. Time below that of an ordinary request is not recorded. */
   doing<T>(party: Party, work: () => T): T {
     const startedMs = this.#nowMs()
     try {
@@ -147,12 +151,12 @@ export class WriteTurns {
 }
 
 /**
- * Requests that come at once begin a few in each turn of the event loop, and tenants take turns: one that asks on many connections makes another
- * one wait for a few requests, not for all that it has sent.
+ * Concurrent requests begin a few per turn of the event loop, and tenants take turns: a tenant with many connections delays another one by a few requests, not
+ * by everything that it has sent.
  */
 export class RequestTurns {
   readonly #effects: TurnEffects
-  /** Each weighs the same. */
+  /** Each entry has the same weight. */
   readonly #line = new FairLine<Waiting>()
   #waiting = 0
   #begun = 0
@@ -164,7 +168,7 @@ export class RequestTurns {
     this.#effects = effects
   }
 
-  /** To be called before a request is handled: undefined where it may begin in this turn, else to be awaited. */
+  /** To be called before a request is handled: undefined if it may begin in this turn, otherwise a promise to be awaited. */
   enter(tenant: string): Promise<void> | undefined {
     const nowMs = this.#effects.nowMs()
     if (tenant !== (this.#lastTenant ?? tenant)) this.#sharedUntilMs = nowMs + SHARED_MS

@@ -1,4 +1,7 @@
-/** @module Settings: flags, then COUNTERSIGN_* of the environment, then defaults. One checked object; nothing else reads the environment. */
+/**
+ * @module Reads the settings: from flags, then from `COUNTERSIGN_*` environment variables, then from defaults, into one validated object. No other code reads
+ * these settings from the environment.
+ */
 import { nearestName } from '../../schemas/nearest-name.ts'
 import { ownKnownKeys } from './known-keys-path.ts'
 import { type KeyPlace, keyPlace, type StorePlace, storePlace } from './places.ts'
@@ -8,7 +11,7 @@ import { SettingsError } from './settings-error.ts'
 const MS_PER_SECOND = 1_000
 const MS_PER_MINUTE = 60_000
 
-/** Values as flags gave them; absent: not set. */
+/** Values of the flags; an absent one was not given. */
 export type Flags = { readonly [name in SettingName]?: string | undefined }
 export type Environment = { readonly [name: string]: string | undefined }
 
@@ -16,7 +19,7 @@ export interface Settings {
   readonly data: string
   readonly store: StorePlace
   readonly keys: KeyPlace
-  /** Whether `keys` itself was named, or the data folder; else the file is what the working directory happens to hold. */
+  /** How the key file was chosen: by the `keys` setting, by the data folder setting, or by the default data folder in the working directory. */
   readonly keysFrom: 'named' | 'named-folder' | 'working-directory'
   readonly knownKeys?: string
   readonly host: string
@@ -34,13 +37,13 @@ export interface Settings {
   readonly checkpointDelayMs: number
   readonly scrubDays: number
   readonly readThreads: number
-  /** `default`, `relay`, or a file. */
+  /** `default`, `relay`, or the path of a file. */
   readonly policy?: string
   readonly judge?: string
-  /** As the guard of requests takes it, besides the host of the judge. */
+  /** Addresses that may be contacted in addition to the host of the judge, in the format of the egress guard. */
   readonly judgeAllow: readonly string[]
   readonly webhook?: WebhookSettings
-  /** The file of the model gateway. */
+  /** Path of the model gateway's file. */
   readonly gateway?: string
   readonly witnesses?: string
   readonly timestamp?: TimestampSettings
@@ -50,26 +53,26 @@ export interface Settings {
   readonly requestLog: boolean
   readonly corsOrigins: readonly string[]
   readonly values: { readonly inlineMaxBytes: number; readonly maxBytes: number }
-  /** Absent: what the machine or the container allows. */
+  /** Absent: derived from the memory of the machine or the container. */
   readonly memoryBytes?: number
-  /** Not a setting of its own: of a ledger inside an agent's process, whose index is not made before somebody asks. */
+  /** Not a user setting: builds the audit index only when it is first used, for a ledger inside an agent's process. */
   readonly auditIfAsked?: boolean
-  /** Nor this: how long a question of auditors waits for an index that lags. Absent: until it is there. */
+  /** Not a user setting: maximum wait, in milliseconds, of an audit query for an index that is behind. Absent: no maximum. */
   readonly auditWaitMs?: number
-  /** Nor this: of a ledger that is served, whose files that follow the store another thread takes over, some time after the start. */
+  /** Not a user setting: moves the derived files of a served ledger to an indexing thread, some time after the start. */
   readonly indexingThread?: { readonly program?: URL; readonly startMs?: number } | undefined
-  /** Nor this: set once, for one start, by whoever knows that the log of the store is damaged. */
+  /** Not a user setting: set for one start if the operator accepts that the WAL of the store is damaged. */
   readonly acceptWalLoss?: boolean
-  /** Nor this: a copy of the list of erasures, for one start after a backup was put back. */
+  /** Not a user setting: a copy of the list of erasures, for one start after a backup was restored. */
   readonly erasures?: string
 }
 
 export interface TimestampSettings {
-  /** Of a time-stamping authority (RFC 3161). */
+  /** URL of a time-stamping authority (RFC 3161). */
   readonly url: string
-  /** As the guard of requests takes it, besides the host of the URL. */
+  /** Addresses that may be contacted in addition to the host of the URL, in the format of the egress guard. */
   readonly allow: readonly string[]
-  /** Least time between two time-stamps of one log. */
+  /** Minimum interval between two time-stamps of one log, in milliseconds. */
   readonly intervalMs: number
 }
 
@@ -77,23 +80,23 @@ export interface WebhookSettings {
   readonly url: string
   readonly secrets?: string
   readonly events: readonly string[]
-  /** As the guard of requests takes it, besides the host of the URL. */
+  /** Addresses that may be contacted in addition to the host of the URL, in the format of the egress guard. */
   readonly allow: readonly string[]
   readonly publicUrl?: string
 }
 
-/** Variables that are no settings of the ledger: what the commands and the runtime read beside them. */
+/** Variables that are not ledger settings: the commands and the runtime read them. */
 const OTHER_VARIABLES = ['COUNTERSIGN_URL', 'COUNTERSIGN_TOKEN', 'COUNTERSIGN_ACTOR', 'COUNTERSIGN_TENANT']
-/** The suites of this repository set these for the processes that they start. */
+/** The test suites of this repository set these variables for the processes that they start. */
 const OF_TESTS = 'COUNTERSIGN_TEST_'
 
-/** Kubernetes adds these to each container beside a Service whose name begins with `countersign`. */
+/** Kubernetes adds these variables to containers if there is a Service whose name begins with `countersign`. */
 const OF_A_SERVICE = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_|$)/
 const LINKED_PORT = /^(?:tcp|udp|sctp):\/\//
 
 /**
- * Settings from flags, environment and defaults. Throws `SettingsError`, naming the flag or variable at fault: a value that cannot be used,
- * and a variable that begins with `COUNTERSIGN_` and is none, which would otherwise be ignored in silence.
+ * Settings from flags, environment and defaults. Throws `SettingsError`, naming the flag or variable: for an unusable value, and for an unknown variable that
+ * begins with `COUNTERSIGN_`, which would otherwise be ignored silently.
  */
 export function readSettings(flags: Flags, env: Environment): Settings {
   refuseUnknownVariables(env)
@@ -158,7 +161,7 @@ function refuseUnknownVariables(env: Environment): void {
   }
 }
 
-/** `COUNTERSIGN_PORT=tcp://10.0.0.1:7070` is what Kubernetes says of a Service named `countersign`, and no port to listen on. */
+/** Kubernetes sets `COUNTERSIGN_PORT=tcp://10.0.0.1:7070` for a Service named `countersign`; that is not a port to listen on. */
 function isLinkedPort(name: string, value = ''): boolean {
   return name.endsWith('_PORT') && LINKED_PORT.test(value)
 }
@@ -197,7 +200,7 @@ class Inputs {
     return (this.#flags[name] ?? this.#variable(name)) !== undefined
   }
 
-  /** An empty variable is one that somebody unset in a file of variables. */
+  /** An empty variable counts as unset, as in a file of variables. */
   #variable(name: SettingName): string | undefined {
     const value = this.#env[variableOf(name)]
     return value === '' || isLinkedPort(variableOf(name), value) ? undefined : value
@@ -219,7 +222,7 @@ class Inputs {
     return value === undefined ? undefined : String(value)
   }
 
-  /** What stands between commas; none where it is not set. */
+  /** The comma-separated values; none if the setting is not set. */
   names(name: SettingName): readonly string[] {
     return (this.optional(name) ?? '').split(',').flatMap((each) => each.trim() || [])
   }

@@ -1,26 +1,29 @@
-/** @module What may be dialled for an address of the settings: its host at public addresses, this machine where the URL names it, and what is allowed besides. */
+/**
+ * @module The addresses that may be contacted for a URL in the settings: public addresses of its host, the loopback interface if the URL names it, and
+ * explicitly allowed addresses.
+ */
 import { isIP } from 'node:net'
 import { parseTrusted } from '../egress/trusted-addresses.ts'
 import { reasonOf } from './reason-of.ts'
 import { type SettingName, variableOf } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 
-/** Of this machine: what an address in the URL itself may be, without more words. */
+/** Loopback addresses are allowed without further settings if the URL names them. */
 const LOOPBACK = ['127.0.0.0/8', '::1']
 const IS_LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 export interface GuardedTarget {
   readonly url: string
-  /** Addresses that are not public, where its host may lie: as the settings have them. */
+  /** Non-public addresses that the host may resolve to, as given in the settings. */
   readonly allow: readonly string[]
   readonly setting: SettingName
-  /** Where the owner names these addresses. */
+  /** The setting in which these addresses are named. */
   readonly allowIn: string
-  /** Why it takes https on another machine; absent: http goes where addresses are allowed by name. */
+  /** Why https is required for other machines; absent: http is permitted if addresses are allowed explicitly. */
   readonly plain?: string
 }
 
-/** As `guardedFetch` takes it. Throws `SettingsError` for what cannot be used. */
+/** The allowed targets, in the format of `guardedFetch`. Throws `SettingsError` for an unusable setting. */
 export function guardedTarget({ url, allow, setting, allowIn, plain }: GuardedTarget): readonly string[] {
   const { protocol, hostname, host, username } = new URL(url)
   const isLocal = IS_LOOPBACK.test(hostname)

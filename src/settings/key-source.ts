@@ -1,4 +1,4 @@
-/** @module The keys as they are now: a key file that is read again when it changes, so that `keys rotate` needs no restart. */
+/** @module The current keys: a key file that is read again when it changes, so that `keys rotate` needs no restart. */
 import { existsSync } from 'node:fs'
 import type { KeySource } from '../ledger/ports.ts'
 import { syncPlaced } from '../signing/durable-file.ts'
@@ -8,23 +8,20 @@ import type { KeyPlace } from './places.ts'
 import { reasonOf } from './reason-of.ts'
 import { readSettled, watchFile } from './watch-file.ts'
 
-/** `current` looks at the file first, which costs a system call: hot paths keep what `onChange` tells them. */
+/** `current` checks the file first, which costs a system call: hot paths cache the value passed to `onChange`. */
 export type WatchedKeys = KeySource & Disposable
 
 export interface WatchOptions {
   readonly path: string
-  /** The keys as they were read. */
+  /** The keys as they were read first. */
   readonly keys: LedgerKeys
   /** Default one second. */
   readonly pollMs?: number
-  /** A file that cannot be read any more changes nothing: the keys in use stay in use. */
+  /** Called if the changed file cannot be read; the keys in use then stay in use. */
   readonly onError: (error: unknown) => void
 }
 
-/**
- * The keys that a ledger is to seal with, durable in their place; undefined where there is no key file. Throws `KeyFileError` for one that
- * cannot be used.
- */
+/** The keys that a ledger seals with; a key file is made durable first. Undefined if there is no key file. Throws `KeyFileError` if the file cannot be used. */
 export function readKeys(place: KeyPlace): LedgerKeys | undefined {
   try {
     return place.kind === 'text' ? readKeysFromText(place.text) : readSettled(place.path, readDurable).value
@@ -34,24 +31,24 @@ export function readKeys(place: KeyPlace): LedgerKeys | undefined {
   }
 }
 
-/** The keys. Throws `KeyFileError`, also where there is no file. */
+/** The keys. Throws `KeyFileError`, also if the file is missing. */
 export function requireKeys(place: KeyPlace): LedgerKeys {
   return place.kind === 'text' ? readKeysFromText(place.text) : readKeyFile(place.path)
 }
 
-/** Keys that never change, such as those of the environment. */
+/** Keys that never change, such as those from the environment. */
 export function fixedKeys(keys: LedgerKeys): WatchedKeys {
   return { current: () => keys, onChange: () => () => {}, [Symbol.dispose]: () => {} }
 }
 
-/** `keys rotate` replaces the file: it is noticed within a second. */
+/** Watches the key file: `keys rotate` replaces it, which is noticed within a second. */
 export function watchKeyFile({ keys, ...options }: WatchOptions): WatchedKeys {
   return watchFile({ ...options, value: keys, read: readDurable })
 }
 
 /**
- * The key file as it will still be there after a power cut: events sealed with a key that is not would verify nowhere. Throws
- * `KeyFileError`, also of a failed sync.
+ * Reads the key file after an fsync: events sealed with a key that a power failure destroys could never be verified. Throws `KeyFileError`, also if the sync
+ * fails.
  */
 function readDurable(path: string): LedgerKeys {
   if (existsSync(path)) syncKeys(path)

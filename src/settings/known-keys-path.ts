@@ -1,4 +1,4 @@
-/** @module Where a reader's pinned keys are: in the reader's own configuration folder. */
+/** @module Path of the pinned keys, in the configuration folder of the user. */
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 
@@ -6,8 +6,8 @@ export const KNOWN_KEYS_ABOUT = "the reader's pinned verifier keys of other ledg
 export const KNOWN_KEYS_DEFAULT = '`countersign/known-keys` in `$XDG_CONFIG_HOME`, else in `~/.config`'
 
 /**
- * The file of pinned keys; undefined where the user has no home. The XDG base directory specification passes relative paths over: they
- * would be those of the working directory.
+ * The file of pinned keys; undefined if the user has no home. A relative `configHome` is ignored, as the XDG base directory specification requires: it would
+ * depend on the working directory.
  */
 export function ownKnownKeys(configHome = ''): string | undefined {
   if (isAbsolute(configHome)) return join(configHome, 'countersign', 'known-keys')
@@ -15,7 +15,7 @@ export function ownKnownKeys(configHome = ''): string | undefined {
     const home = homedir()
     return isAbsolute(home) ? join(home, '.config', 'countersign', 'known-keys') : undefined
   } catch {
-    // The system knows no such user.
+    // The operating system does not know the user.
     return undefined
   }
 }

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { parseJson } from '../../schemas/json.ts'
 
-/** The package's own description lies above the built files, whichever folder they were built to. */
+/** `package.json` is above the built files, at a depth that depends on the build. */
 const DESCRIPTIONS = ['../../package.json', '../../../package.json']
 
 export function packageVersion(): string {

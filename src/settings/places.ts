@@ -1,9 +1,9 @@
-/** @module Where a store and its keys are, as a setting names them. */
+/** @module Where a store and its keys are, as named in the settings. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { SettingsError } from './settings-error.ts'
 
-/** A store on a server, which several processes may share. The connection string has credentials and all: it is not for logs. */
+/** A store on a server, which several processes may share. The connection string contains credentials: it must not be logged. */
 export interface ServerPlace {
   readonly kind: 'eventstoredb' | 'postgres'
   readonly url: string
@@ -27,19 +27,19 @@ export const LOG_FILE = 'log.db'
 
 export const AUDIT_FILE = 'audit.db'
 
-/** Keys of subjects, whose values are kept encrypted. */
+/** Keys of subjects whose values are kept encrypted. */
 export const SUBJECTS_FILE = 'subjects.db'
 
-/** How far the deliveries of the webhook have got. */
+/** Progress of the webhook deliveries. */
 export const WEBHOOK_FILE = 'webhook.json'
 
-/** Put behind the name of the store's file. */
+/** Appended to the name of the store's file, for its last checkpoints. */
 export const CHECKPOINTS_SUFFIX = '.checkpoints'
 
-/** The same, of what the store was found to have lost. */
+/** Appended to the name of the store's file, for the note of an event that the store has lost. */
 export const LOSS_SUFFIX = '.lost'
 
-/** The same, of the list of erasures. */
+/** Appended to the name of the store's file, for the list of erasures. */
 export const ERASURES_SUFFIX = '.erasures'
 
 const EVENTSTORE_URL = /^(esdb|kurrentdb)(\+discover)?:\/\//
@@ -50,7 +50,7 @@ export function isOnServer(place: StorePlace): place is ServerPlace {
   return place.kind === 'eventstoredb' || place.kind === 'postgres'
 }
 
-/** A folder stands for the store in it, so that a data folder can be named as a store. */
+/** A folder means the store in it, so that a data folder can be named as a store. */
 export function storePlace(input: string | undefined, data: string): StorePlace {
   if (input === undefined) return { kind: 'sqlite', path: join(data, STORE_FILE) }
   if (input === 'memory:') return { kind: 'memory' }
@@ -66,7 +66,7 @@ export function storePlace(input: string | undefined, data: string): StorePlace 
   return { kind: 'sqlite', path: isFolder(path) ? join(path, STORE_FILE) : path }
 }
 
-/** By default the keys lie beside the store, else in the data folder. */
+/** The default key file is the one next to the store, if it exists, otherwise the one in the data folder. */
 export function keyPlace(text: string | undefined, store: StorePlace, data: string): KeyPlace {
   if (text?.trimStart().startsWith('{')) return { kind: 'text', text: text }
   if (text !== undefined) return { kind: 'file', path: text }

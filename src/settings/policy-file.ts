@@ -1,4 +1,4 @@
-/** @module A file of policies: one for every tenant, or `{tenants: {NAME: policy, "*": policy}}`. `serve` and `validate` read the same. */
+/** @module Files of policies: one policy for every tenant, or `{tenants: {NAME: policy, "*": policy}}`. `serve` and `validate` both read them here. */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { Tenant } from '../../schemas/names.ts'
@@ -10,7 +10,7 @@ import { parseStrictJson } from '../signing/strict-json.ts'
 import { SettingsError } from './settings-error.ts'
 import { type WatchedFile, watchFile } from './watch-file.ts'
 
-/** Of the whole file. */
+/** Maximum size of the whole file. */
 const FILE_MAX_BYTES = 4 * 1024 * 1024
 const FILE_MAX_DEPTH = 16
 const FILE_MAX_KEYS = 100_000
@@ -18,7 +18,7 @@ const EVERY_OTHER = '*'
 
 const ByTenant = z.strictObject({ tenants: z.record(z.union([z.literal(EVERY_OTHER), Tenant]), Policy) })
 
-/** What the value of `--policy` says: `default`, `relay`, or the name of a file. Throws `SettingsError` with file, pointer and reason. */
+/** Resolves the value of `--policy`: `default`, `relay`, or the path of a file. Throws `SettingsError` with file, pointer and reason. */
 export function readPolicies(named: string): TenantPolicies {
   const base = Policy.safeParse(named)
   if (base.success) return forAll(base.data)
@@ -34,14 +34,14 @@ export function readPolicies(named: string): TenantPolicies {
   return 'tenants' in checked.data ? byTenant(checked.data.tenants) : forAll(checked.data)
 }
 
-/** Rules that cannot be used must not be found out by the first run that needs them. */
+/** Checks redaction rules at startup, so that the first run that uses an invalid one does not have to find it. */
 function mustRedact(path: string, tenant: string, policy: Policy): void {
   const fault = redactionFault(asObject(policy))
   const place = tenant === '' ? '' : `/tenants/${tenant}`
   if (fault !== undefined) throw unusable(path, (fault.pointer ?? '').replace('/policy', place), fault.detail)
 }
 
-/** An edit counts for the runs that are started after it; one that cannot be used changes nothing. Throws `SettingsError`. */
+/** An edit applies to runs started after it; an invalid edit changes nothing. Throws `SettingsError`. */
 export function watchPolicies(path: string, log: Pick<Log, 'error'>): WatchedFile<TenantPolicies> {
   const isName = Policy.safeParse(path).success
   const value = readPolicies(path)

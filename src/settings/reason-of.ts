@@ -1,4 +1,4 @@
-/** @module What went wrong, for a log line or a message. */
+/** @module The message of an error, for a log line or another message. */
 
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -1,10 +1,10 @@
-/** @module The settings of a process as its record has them: by the names of the flags, of a file its digest, of an address its host. No secret. */
+/** @module The settings of a process in the form that is recorded: by flag name; files as digests, addresses as hosts. It contains no secrets. */
 import { readFileSync } from 'node:fs'
 import { digestText, sha256 } from '../signing/digests.ts'
 import type { Settings } from './config.ts'
 import type { SettingName } from './settings.ts'
 
-/** `sha256:` of a file's bytes; undefined where it cannot be read. */
+/** `sha256:` digest of a file's bytes; undefined if the file cannot be read. */
 export function digestOfFile(path: string): string | undefined {
   try {
     return digestText(sha256(readFileSync(path)))
@@ -15,9 +15,9 @@ export function digestOfFile(path: string): string | undefined {
 
 export function recordedSettings(settings: Settings): Readonly<Record<string, string>> {
   const { policy, trustedIssuers, witnesses, gateway, judge, values, memoryBytes, webhook, timestamp } = settings
-  // Every setting is named here, so that a new one is on record or is said not to be.
+  // Every setting is named here, so that a new setting is either recorded or excluded explicitly.
   const named: Readonly<Record<SettingName, string | number | boolean | undefined>> = {
-    // Places are the machine's own affair, keys are on record by their ids, and known keys are a person's.
+    // Not recorded: paths only concern the machine, keys are recorded by id, and known keys belong to a person.
     data: undefined,
     keys: undefined,
     'known-keys': undefined,
@@ -42,11 +42,11 @@ export function recordedSettings(settings: Settings): Readonly<Record<string, st
     'open-metrics': settings.openMetrics,
     'request-log': settings.requestLog,
     memory: memoryBytes,
-    // A name of a policy is no file.
+    // `policy` is either the path of a file or the name of a built-in policy.
     policy: policy === undefined ? undefined : (digestOfFile(policy) ?? policy),
     'trusted-issuers': trustedIssuers === undefined ? undefined : digestOfFile(trustedIssuers),
     witnesses: witnesses === undefined ? undefined : digestOfFile(witnesses),
-    // It names the places of keys, and holds none.
+    // The gateway's file names the places of keys and contains none.
     gateway: gateway === undefined ? undefined : digestOfFile(gateway),
     origin: settings.origin,
     judge: judge === undefined ? undefined : new URL(judge).host,
@@ -55,7 +55,7 @@ export function recordedSettings(settings: Settings): Readonly<Record<string, st
     'timestamp-minutes': timestamp && timestamp.intervalMs / 60_000,
     'timestamp-allow': timestamp && listed(timestamp.allow),
     webhook: webhook === undefined ? undefined : new URL(webhook.url).host,
-    // Secrets are on record by nothing, not even a digest of theirs.
+    // Secrets are never recorded, not even as a digest.
     'webhook-secrets': undefined,
     'webhook-events': webhook?.events.join(','),
     'webhook-allow': webhook && listed(webhook.allow),
@@ -69,7 +69,7 @@ export function recordedSettings(settings: Settings): Readonly<Record<string, st
   )
 }
 
-/** Undefined where it is empty. */
+/** Undefined if the list is empty. */
 function listed(names: readonly string[]): string | undefined {
   return names.length === 0 ? undefined : names.join(',')
 }

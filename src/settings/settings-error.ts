@@ -1,6 +1,6 @@
-/** @module A setting that cannot be used. */
+/** @module The error for a setting that cannot be used. */
 
-/** A setting that cannot be used: `message` names where it came from and what it takes. */
+/** A setting that cannot be used: `message` names the flag or variable and the accepted values. */
 export class SettingsError extends Error {
   readonly code = 'settings-invalid'
 

@@ -1,4 +1,4 @@
-/** @module The settings as the documentation lists them. */
+/** @module The table of settings for the documentation. */
 import { SETTINGS, type Setting, variableOf } from './settings.ts'
 
 /** The documentation's table of settings, in Markdown. */

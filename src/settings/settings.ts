@@ -1,4 +1,4 @@
-/** @module Every setting: what it means, what it takes, and its default. Flags, variables and the documentation are made of this table. */
+/** @module Every setting: its meaning, its accepted values and its default. Flags, variables and the documentation are generated from this table. */
 import { z } from 'zod'
 import { ANNOUNCED } from '../../schemas/events.ts'
 import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES } from '../../schemas/value-forms.ts'
@@ -16,7 +16,7 @@ const READ_THREADS_MAX = 16
 
 const MIB = 1024 * 1024
 
-/** Below this a single large batch would be most of the budget. */
+/** Below this, a single large batch would use most of the budget. */
 export const MEMORY_MIN_BYTES = 128 * MIB
 
 const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, MB: 1e6, GB: 1e9, MiB: MIB, GiB: 1024 * MIB }
@@ -33,7 +33,7 @@ const Switch = z
   .enum(['true', 'false', '1', '0'], 'takes true or false')
   .transform((text) => text === 'true' || text === '1')
 
-/** Names out of `known`, with commas between. */
+/** A comma-separated list of names from `known`. */
 function listed(known: readonly string[]): z.ZodType<readonly string[], string> {
   return z
     .string()
@@ -41,7 +41,7 @@ function listed(known: readonly string[]): z.ZodType<readonly string[], string> 
     .refine((names) => names.every((name) => known.includes(name)), `takes names out of ${known.join(', ')}`)
 }
 
-/** As browsers say them: scheme, host and port, no path, no wildcard. */
+/** Origins as browsers send them: scheme, host and port; no path and no wildcard. */
 const Origins = z
   .string()
   .transform((text) => text.split(',').map((origin) => origin.trim()))
@@ -56,10 +56,10 @@ const Origins = z
 export interface Setting {
   /** What the value means; one line of the documentation. */
   readonly about: string
-  /** As a person would write it; undefined: unset. */
+  /** The default in the form that a user would type; undefined: unset. */
   readonly fallback?: string
   readonly schema: z.ZodType<unknown, string>
-  /** The `fallback` of the documentation, where it follows from other settings. */
+  /** The default shown in the documentation, if it depends on other settings. */
   readonly shownDefault?: string
 }
 
@@ -72,7 +72,7 @@ function wholeNumber(min: number, max: number): z.ZodType<number, string> {
     .refine((value) => value >= min && value <= max, message)
 }
 
-/** Every setting, by its flag's name; `COUNTERSIGN_` and the name in capitals is its variable. */
+/** Every setting, by flag name; its variable is `COUNTERSIGN_` and the name in capitals. */
 export const SETTINGS = {
   data: { about: 'folder of store, views and keys', fallback: '.countersign', schema: Path },
   store: {

@@ -1,4 +1,4 @@
-/** @module The issuers whose tokens pass beside our own, from a file: one that is taken out of it is trusted no longer, without a restart. */
+/** @module The trusted issuers of tokens, in addition to our own, from a file: an issuer that is removed from the file loses trust without a restart. */
 
 import { readFileSync } from 'node:fs'
 import { parseJson } from '../../schemas/json.ts'
@@ -8,7 +8,7 @@ import { variableOf } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 import { type WatchedFile, watchFile } from './watch-file.ts'
 
-/** Throws `SettingsError` or `TokenTrustError` for a file that cannot be used. */
+/** Throws `SettingsError` or `TokenTrustError` if the file cannot be used. */
 export function watchTrustedIssuers(
   { trustedIssuers: path, issuer }: Pick<Settings, 'trustedIssuers' | 'issuer'>,
   log: { error(fields: object, message: string): void },
@@ -36,7 +36,7 @@ function readTrustedIssuers(path: string): readonly TrustedIssuer[] {
     const issuers: unknown = parseJson(readFileSync(path, 'utf8'))
     if (Array.isArray(issuers) && issuers.every(looksLikeIssuer)) return issuers
   } catch {
-    // Missing, unreadable or no JSON: one message says it all.
+    // The file is missing, unreadable or not JSON: the same message covers all cases.
   }
   throw new SettingsError(
     `${variableOf('trusted-issuers')}: ${path} is no JSON list of {issuer, jwks, algorithms, tenants}`,

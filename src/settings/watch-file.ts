@@ -2,26 +2,26 @@
 import { statSync } from 'node:fs'
 
 export interface WatchedFile<T> extends Disposable {
-  /** What the file says now: it is looked at first, which costs a system call. */
+  /** The current content: the file is checked first, which costs a system call. */
   readonly current: () => T
-  /** Called with what it says from then on; returns the unsubscriber. */
+  /** Calls `listener` with the new content after each change; returns a function that unsubscribes it. */
   readonly onChange: (listener: (value: T) => void) => () => void
 }
 
 export interface WatchFileOptions<T> {
   readonly path: string
-  /** As it was read. */
+  /** The content as it was read first. */
   readonly value: T
   readonly read: (path: string) => T
   /** Default one second. */
   readonly pollMs?: number
-  /** A file that cannot be read any more changes nothing: what was read last stays in use. */
+  /** Called if the changed file cannot be read; the last content then stays in use. */
   readonly onError: (error: unknown) => void
 }
 
 const POLL_MS = 1_000
 
-/** Looks at the file each second and whenever it is asked to: one that is replaced has another inode. */
+/** Checks the file every second and on each call of `current`; a replaced file is detected by its inode. */
 export function watchFile<T>({
   path,
   value: first,
@@ -43,7 +43,7 @@ export function watchFile<T>({
       value = settled.value
       failed = undefined
     } catch (error) {
-      // What failed may pass: the file is looked at again, and reported once.
+      // The failure may be temporary: the file is checked again, and the failure is reported once.
       const failure = `${now} ${error}`
       if (failure !== failed) onError(error)
       failed = failure
@@ -66,7 +66,7 @@ export function watchFile<T>({
   }
 }
 
-/** Reads until the same file was there before and after. Throws what `read` throws. */
+/** Reads until the same file is in place before and after the read. Throws any error of `read`. */
 export function readSettled<T>(
   path: string,
   read: (path: string) => T,

@@ -8,19 +8,19 @@ import { type PublicKeyAlgorithm, type PublicKeyUse, publicKeyFromJwk } from './
 import { parseStrictJson } from './strict-json.ts'
 
 export const ENVELOPE_TYP = 'countersign-envelope+jws'
-/** Of an envelope that declares moving places: what signs by the first type does not cover them. */
+/** Type of the signature over an envelope that declares moves; a signature of the type `ENVELOPE_TYP` does not cover them. */
 export const ENVELOPE_WITH_MOVES_TYP = 'countersign-envelope-2+jws'
 
-/** Room for a header with a kid and a 64-byte signature, and no more. */
+/** Leaves room for a header with a kid and a 64-byte signature. */
 const SIGNATURE_MAX_CHARS = 2048
 
-/** What the agent signs. Absent members are left out of the signed text. */
+/** The members that the agent signs. Absent members are left out of the signed text. */
 export interface SignedEnvelope {
   readonly ledgerId: string
   readonly tenant: string
   readonly run: string
   readonly agent: string
-  /** Event digest of the established envelope it builds on. */
+  /** Event digest of the established envelope that this one builds on. */
   readonly parent?: string | undefined
   readonly mode?: string | undefined
   readonly payload: Json
@@ -59,7 +59,7 @@ const MEMBERS = [
   'moves',
 ] as const satisfies readonly (keyof SignedEnvelope)[]
 
-/** The bytes under the signature: JCS of these members and no others. */
+/** The bytes under the signature: the JCS form of these members and no others. */
 export function envelopeSigningInput(envelope: SignedEnvelope): Uint8Array {
   const signed: Record<string, Json> = {}
   for (const member of MEMBERS) {
@@ -70,8 +70,8 @@ export function envelopeSigningInput(envelope: SignedEnvelope): Uint8Array {
 }
 
 /**
- * Checks a detached JWS against the agent's registered key. The key comes from the registry alone: `jwk`, `jku`, `x5u` and `x5c`
- * in the header are ignored. Extensions (`crit`) are refused, save the unencoded payload of RFC 7797. Never throws.
+ * Checks a detached JWS against the agent's registered key. The key comes from the registry alone: `jwk`, `jku`, `x5u` and `x5c` in the
+ * header are ignored. Extensions (`crit`) are refused, except the unencoded payload of RFC 7797. Never throws.
  */
 export function checkAgentSignature(
   jws: string,
@@ -97,15 +97,15 @@ export function checkAgentSignature(
 const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
 /**
- * Whether an ES256 signature is the one of its two spellings that is taken: with s, n - s verifies as well (SEC 1 section 4.1.4), so that anyone
- * can make the other. Signatures under keys of another kind have one spelling, and hold here.
+ * Whether an ES256 signature is in the accepted low-S form. If (r, s) verifies, so does (r, n - s) (SEC 1 section 4.1.4), and anyone can
+ * compute the other. Signatures of other algorithms have only one form and are accepted here.
  */
 export function isLowS(jws: string, jwk: JsonObject): boolean {
   const parts = split(jws)
   return parts === undefined || publicKeyFromJwk(jwk)?.alg !== 'ES256' || sOf(parts) <= P256_ORDER / 2n
 }
 
-/** The signature, and what it is with n - s in the place of s. */
+/** The signature, and its second valid form with n - s in place of s. */
 export function signatureSpellings(jws: string): readonly string[] {
   const parts = split(jws)
   if (parts === undefined) return [jws]

@@ -1,6 +1,6 @@
-/** @module base64url without padding (RFC 4648 section 5), in its one canonical spelling. */
+/** @module base64url without padding (RFC 4648 section 5), accepted only in its canonical spelling. */
 
-/** The bytes of a canonical text; undefined for padding, foreign characters or spare bits that are not zero. */
+/** Decodes a canonical text. Returns undefined for padding, foreign characters or non-zero spare bits. */
 export function fromBase64url(text: string): Uint8Array | undefined {
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? new Uint8Array(bytes) : undefined

@@ -1,4 +1,4 @@
-/** @module Keyed digests of what redaction leaves out (RUN-96): equal values can be told to be equal, and without the key nobody can try values out. */
+/** @module Keyed digests of redacted values (RUN-96): equal values have equal digests, but without the key no value can be guessed by trial. */
 import { createHmac, hkdfSync } from 'node:crypto'
 import { canonicalJson } from './canonical-json.ts'
 
@@ -8,15 +8,18 @@ const KEY_BYTES = 32
 const VALUE_PREFIX = 'countersign/redacted/v1\n'
 const CALL_PREFIX = 'countersign/redacted-call/v1\n'
 
-/** Each half is derived when it is first used: most commands have nothing left out. */
+/** The two keys of a stream for keyed digests. Each is derived on first use, because most commands redact nothing. */
 export interface BlindKey {
-  /** Of values, arguments and requests. */
+  /** Key for values, arguments and requests. */
   readonly values: Uint8Array
-  /** Of the keys of calls: whoever may write to the run is told, so that a resume finds its calls. */
+  /** Key for the digests of call keys. Clients that may write to the run receive this key, so that a resume finds its calls. */
   readonly calls: Uint8Array
 }
 
-/** Of one stream. Never disclosed, unlike its run keys, and of the ring's first key, so that no rotation changes what a value is taken for. */
+/**
+ * The keys of one stream. Unlike run keys they are never disclosed. They derive from the ring's first key, so that a value keeps its digest
+ * after a rotation.
+ */
 export function deriveBlindKey(secret: Uint8Array, tenant: string, stream: string): BlindKey {
   const place = canonicalJson([tenant, stream])
   const derive = (info: string): Uint8Array => new Uint8Array(hkdfSync('sha256', secret, '', info + place, KEY_BYTES))
@@ -33,12 +36,12 @@ export function deriveBlindKey(secret: Uint8Array, tenant: string, stream: strin
   }
 }
 
-/** `sha256:` and the HMAC-SHA-256 of a text, so that it can stand where a digest does. */
+/** `sha256:` and the HMAC-SHA-256 of a text, in the form of a digest so that it can replace one. */
 export function blindValue(key: Uint8Array, text: string): string {
   return blinded(key, VALUE_PREFIX + text)
 }
 
-/** What is recorded in place of a call's key whose arguments were left out. */
+/** The digest recorded in place of a call key whose arguments were redacted. */
 export function blindCallKey(key: Uint8Array, callKey: string): string {
   return blinded(key, CALL_PREFIX + callKey)
 }

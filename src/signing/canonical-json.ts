@@ -1,29 +1,32 @@
-/** @module The JSON Canonicalization Scheme (RFC 8785): one text for one value, the bytes that are hashed and signed; and the texts of values that are written more than once. */
+/**
+ * @module The JSON Canonicalization Scheme (RFC 8785), whose one text per value is hashed and signed, and caches of the texts of values
+ * that are written more than once.
+ */
 
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import type { Plain } from '../../schemas/plain.ts'
 
-/** Deeper values are refused before they reach the end of the stack; input is held to 64 at the edge. */
+/** Deeper values are refused before they overflow the stack; input is limited to 64 levels when it is received. */
 export const CANONICAL_MAX_DEPTH = 512
 
-/** What RFC 8785 section 3.2.2.2 escapes, and surrogates, of which half a pair must not pass. */
+/** Characters that RFC 8785 section 3.2.2.2 escapes, and surrogates, because a lone surrogate must be refused. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what JSON escapes
 const NOT_PLAIN = /["\\\u0000-\u001f\ud800-\udfff]/
 
 /**
- * Throws `TypeError` on what I-JSON cannot hold: numbers that are not finite, half of a surrogate pair, `undefined`, bigint,
- * functions, symbols, nesting beyond `CANONICAL_MAX_DEPTH`. `toJSON` is never called. -0 is written `0` (RFC 8785 appendix B).
+ * Throws `TypeError` on values that I-JSON cannot hold: numbers that are not finite, lone surrogates, `undefined`, bigint, functions,
+ * symbols, nesting beyond `CANONICAL_MAX_DEPTH`. `toJSON` is never called. -0 is written `0` (RFC 8785 appendix B).
  */
 export function canonicalJson(value: Json): string {
   return write(value, 0)
 }
 
-/** The canonical text of an object whose members are written by `textOf`, which may know their texts already. */
+/** The canonical text of an object whose members are written by `textOf`, which may return cached texts. */
 function canonicalObject(value: JsonObject, textOf: (member: Json) => string): string {
   const keys = sortKeys(Object.keys(value))
   const first = keys[0]
   if (first === undefined) return '{}'
-  // Appended piece by piece: a template makes sure of each piece first that it is a text.
+  // Appended piece by piece: a template literal would first check that each piece is a string.
   let text = '{'
   text += keyText(first)
   text += textOf(value[first] as Json)
@@ -37,7 +40,7 @@ function canonicalObject(value: JsonObject, textOf: (member: Json) => string): s
   return text
 }
 
-/** The same value with its members in canonical order: an answer that is made again from the record is the same to the byte. */
+/** The same value with its members in canonical order, so that an answer rebuilt from the record is identical byte for byte. */
 export function inCanonicalOrder<T extends Json | object>(value: T): Plain<T> {
   return parseJson(canonicalJson(value as Json)) as Plain<T>
 }
@@ -55,7 +58,7 @@ function write(value: unknown, depth: number): string {
   throw new TypeError(`canonical JSON: ${typeof value} has no JSON form`)
 }
 
-/** ECMAScript's own number text is what RFC 8785 section 3.2.2.3 prescribes. */
+/** RFC 8785 section 3.2.2.3 prescribes ECMAScript's own number text. */
 function writeNumber(value: number): string {
   if (!Number.isFinite(value)) throw new TypeError('canonical JSON: a number is not finite')
   return `${value}`
@@ -90,7 +93,7 @@ function writeObject(value: Record<string, unknown>, depth: number): string {
   return text
 }
 
-/** Keys repeat from value to value, so their texts are cached: a third of the time of a small envelope. Bounded in both directions. */
+/** Cache of key texts, because keys repeat from value to value; it saves a third of the time of a small envelope. Bounded in entries and key length. */
 const KEY_TEXTS_MAX = 2048
 const KEPT_KEY_MAX_CHARS = 64
 const keyTexts = new Map<string, string>()
@@ -106,10 +109,10 @@ function keyText(key: string): string {
   return text
 }
 
-/** Longer lists of keys go to the engine's sort. */
+/** Longer lists of keys are sorted by the engine. */
 const INSERTION_MAX_KEYS = 24
 
-/** By UTF-16 code units (RFC 8785 section 3.2.3), in place. Insertion wins on short lists, and most are short or sorted already. */
+/** Sorts by UTF-16 code units (RFC 8785 section 3.2.3), in place. Insertion sort is faster on short lists, and most are short or already sorted. */
 function sortKeys(keys: string[]): string[] {
   if (keys.length > INSERTION_MAX_KEYS) return keys.sort()
   for (let i = 1; i < keys.length; i++) {
@@ -124,25 +127,25 @@ function sortKeys(keys: string[]): string[] {
   return keys
 }
 
-/** `JSON.stringify` writes the escapes exactly as RFC 8785 wants them, but also half a surrogate pair. */
+/** `JSON.stringify` writes the escapes exactly as RFC 8785 requires, but it also writes lone surrogates, which are refused here. */
 function quote(text: string): string {
   if (!NOT_PLAIN.test(text)) return `"${text}"`
   if (!text.isWellFormed()) throw new TypeError('canonical JSON: half of a surrogate pair')
   return JSON.stringify(text)
 }
 
-/** Longer texts of a value's members are not remembered. */
+/** Limit on the members' texts of one value, in characters; longer ones are not cached. */
 const MEMBER_TEXTS_MAX_CHARS = 64 * 1024
-/** A member's place in the map, and its text's header. */
+/** Memory of a map entry and of the header of its text, in bytes. */
 const MEMBER_BYTES = 96
 
-/** The canonical texts of an object's lists and objects: where they stand in the next one as well, they need no writing again. */
+/** The canonical texts of an object's member lists and objects: a following object that contains the same members need not write them again. */
 export class MemberTexts {
   of: JsonObject = {}
   readonly #texts = new Map<object, string>()
   #chars = 0
 
-  /** What they take in memory. */
+  /** Memory used by the texts, in bytes. */
   get bytes(): number {
     return 2 * this.#chars + MEMBER_BYTES * this.#texts.size
   }
@@ -157,7 +160,7 @@ export class MemberTexts {
 
   add(member: object, text: string): void {
     if (this.#texts.has(member)) return
-    // A text that was put together holds on to all of its pieces until a character of it is read.
+    // Reading a character flattens a concatenated string, which would otherwise keep all of its pieces alive.
     text.charCodeAt(0)
     this.#texts.set(member, text)
     this.#chars += text.length
@@ -172,33 +175,33 @@ export class MemberTexts {
   }
 }
 
-/** Canonical texts by the values that they are of: a payload is written once, for its size, its digest, the mark of its request and the body of its event. */
+/** Canonical texts cached by value: a payload is written once for its size, its digest, the mark of its request and the body of its event. */
 export class CanonicalTexts {
   readonly #known: MemberTexts | undefined
-  /** Of objects that nobody changes as long as this is used. */
+  /** Texts of objects, which must not be changed while this cache is in use. */
   readonly #texts = new Map<object, string>()
   #same: readonly [value: JsonObject, other: JsonObject] | undefined
 
-  /** `known`: of members of values that may come. */
+  /** `known`: cached texts of members of values to come. */
   constructor(known?: MemberTexts) {
     this.#known = known
   }
 
-  /** The values are equal: one text serves both. Remembered of the last two that were said to be. */
+  /** Declares two values to be equal, so that one text serves both. Only the last pair is remembered. */
   areOne(value: JsonObject, other: JsonObject): void {
     this.#same = [value, other]
   }
 
   readonly sizeOf = (value: Json): number => Buffer.byteLength(this.textOf(value))
 
-  /** The canonical text of an event's or a request's body, in which values stand whose text is known. */
+  /** The canonical text of the body of an event or a request, whose members may have cached texts. */
   bodyText(body: JsonObject): string {
     return canonicalObject(body, this.#valueText)
   }
 
   readonly #valueText = (member: Json): string => (isJsonObject(member) ? this.textOf(member) : canonicalJson(member))
 
-  /** The canonical text. */
+  /** The canonical text of a value, from the cache if possible. */
   textOf(value: Json): string {
     if (typeof value !== 'object' || value === null) return canonicalJson(value)
     const one = this.#same?.[0] === value ? this.#same[1] : value
@@ -223,8 +226,8 @@ export class CanonicalTexts {
   }
 
   /**
-   * Of the members of a value that was written here; undefined where they are too long to be remembered. `members`, of the value before it, are
-   * changed where the two differ.
+   * Texts of the members of a value that was written here; undefined if they are too long to be cached. `members`, which belong to the
+   * previous value, are updated in place where the two values differ.
    */
   membersOf(value: JsonObject, members = new MemberTexts()): MemberTexts | undefined {
     const before = members.of

@@ -1,6 +1,6 @@
 /**
- * @module Whether a text is its own canonical form (RFC 8785), decided in one pass over its bytes: parsing it and writing it again gives the
- * same answer at six times the cost. Each scanner takes the place where its part begins and returns the place behind it, or `NOT`.
+ * @module Tests in one pass over the bytes whether a text is its own canonical form (RFC 8785); parsing the text and writing it again would
+ * take six times as long. Each scanner takes the offset where its part begins and returns the offset after it, or `NOT`.
  */
 import { parseJson } from '../../schemas/json.ts'
 import { isDigit } from './json-number.ts'
@@ -21,19 +21,19 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 const NOT = -1
-/** Integers of fewer digits are written by ECMAScript as they stand. */
+/** ECMAScript writes integers of up to this many digits unchanged. */
 const PLAIN_DIGITS = 15
-/** The longest text that ECMAScript gives a number, with room to spare. */
+/** Upper bound for the length of ECMAScript's text of a number. */
 const NUMBER_MAX_CHARS = 32
 
-/** Bytes that stand in a string as they are: all but controls, quotes and backslashes. */
+/** Bytes that a string contains unescaped: all except controls, quotes and backslashes. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH),
 )
-/** Those whose order is that of UTF-16 code units. */
+/** The plain bytes whose order equals that of UTF-16 code units. */
 const PLAIN_ASCII = PLAIN.map((plain, byte) => (byte < 0x80 ? plain : 0))
 
-/** RFC 8785 section 3.2.2.2: short forms where there are any, else lowercase hex, and for control characters only. */
+/** RFC 8785 section 3.2.2.2: short escapes where they exist, otherwise lowercase hex, and for control characters only. */
 const SHORT_ESCAPE = '"\\bfnrt'
 const LONG_ESCAPE = /^u00(?:0[0-7be-f]|1[0-9a-f])$/
 const LONG_ESCAPE_CHARS = 5
@@ -42,26 +42,26 @@ const WORDS = ['true', 'false', 'null'].map((word) => Buffer.from(word))
 const SCRATCH_BYTES = 64 * 1024
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
 
-/** True where the text is canonical, nests no deeper than `maxDepth`, and has no key `__proto__`. Never throws. */
+/** True if the text is canonical, nests no deeper than `maxDepth`, and has no key `__proto__`. Never throws. */
 export function isCanonicalJson(text: string, maxDepth: number): boolean {
-  // Halves of surrogate pairs have no bytes of their own.
+  // A lone surrogate has no UTF-8 encoding.
   if (!text.isWellFormed()) return false
   // A UTF-16 unit takes at most three bytes of UTF-8.
   const bytes = text.length * 3 < SCRATCH_BYTES ? scratch : Buffer.allocUnsafeSlow(Buffer.byteLength(text) + 1)
   const end = bytes.write(text)
-  // A control character: every scanner stops there.
+  // A terminating control character, at which every scanner stops.
   bytes[end] = 0
   return valueEnd(bytes, 0, maxDepth) === end
 }
 
-/** The same of the UTF-8 bytes from `start` to `end`, where a zero stands. */
+/** `isCanonicalJson` for UTF-8 bytes from `start` to `end`; a zero byte must follow them. */
 export function isCanonicalUtf8(bytes: Buffer, start: number, end: number, maxDepth: number): boolean {
   return valueEnd(bytes, start, maxDepth) === end
 }
 
 /**
- * The same of an object; where its own members stand, three places each: that of the quote before its name, of the colon, and behind its value. Undefined
- * where it is no object, or not canonical.
+ * As `isCanonicalUtf8`, for an object. Returns three offsets for each of its own members: of the quote before its name, of its colon, and
+ * after its value. Returns undefined if the text is not an object or not canonical.
  */
 export function canonicalMembers(
   bytes: Buffer,
@@ -74,7 +74,7 @@ export function canonicalMembers(
   return isObject && objectEnd(bytes, start + 1, maxDepth - 1, places) === end ? places : undefined
 }
 
-/** `room`: how many levels deeper it may nest. */
+/** Returns the offset after the value. `room`: how many levels deeper the value may nest. */
 function valueEnd(bytes: Buffer, at: number, room: number): number {
   const code = bytes[at] as number
   if (code === QUOTE) return stringEnd(bytes, at + 1)
@@ -99,10 +99,10 @@ function listEnd(bytes: Buffer, start: number, room: number): number {
   }
 }
 
-/** Keys that rise strictly are in order and none repeats. `places`: takes where its members stand. */
+/** Strictly ascending keys are in order and unique. `places` receives the offsets of the members. */
 function objectEnd(bytes: Buffer, start: number, room: number, places?: number[]): number {
   if (bytes[start] === CLOSE_OBJECT) return start + 1
-  // Where the key before stands, its quotes included.
+  // Offsets of the previous key, including its quotes.
   let before = NOT
   let beforeEnd = NOT
   for (let key = start; ; ) {
@@ -135,7 +135,7 @@ function rises(bytes: Buffer, first: number, firstEnd: number, second: number, s
   for (let i = 1; ; i += 1) {
     const [a, b] = [bytes[first + i] as number, bytes[second + i] as number]
     if (PLAIN_ASCII[a] === 0 || PLAIN_ASCII[b] === 0) {
-      // A closing quote ends the shorter one; escapes and other letters are compared as what they stand for.
+      // A closing quote ends the shorter key; escapes and non-ASCII letters are compared in decoded form.
       if (first + i === firstEnd - 1 && PLAIN_ASCII[b] === 1) return true
       if (second + i === secondEnd - 1 && PLAIN_ASCII[a] === 1) return false
       return keyText(bytes, first, firstEnd) < keyText(bytes, second, secondEnd)
@@ -148,7 +148,7 @@ function keyText(bytes: Buffer, key: number, keyEnd: number): string {
   return parseJson(bytes.toString('utf8', key, keyEnd)) as string
 }
 
-/** From behind the opening quote. */
+/** Scans from after the opening quote. */
 function stringEnd(bytes: Buffer, start: number): number {
   let at = start
   for (;;) {
@@ -160,7 +160,7 @@ function stringEnd(bytes: Buffer, start: number): number {
   }
 }
 
-/** From behind the backslash. */
+/** Scans from after the backslash. */
 function escapeEnd(bytes: Buffer, at: number): number {
   const code = bytes[at] as number
   if (code !== LOWER_U) return code !== 0 && SHORT_ESCAPE.includes(String.fromCharCode(code)) ? at + 1 : NOT

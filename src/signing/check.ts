@@ -1,4 +1,4 @@
-/** @module Checking one stored record: is it the very event that was sealed for this place (REC-1 to REC-3, SEAL-4 to SEAL-9). */
+/** @module Verification of one stored record: whether it is the very event that was sealed for this position (REC-1 to REC-3, SEAL-4 to SEAL-9). */
 import { timingSafeEqual } from 'node:crypto'
 import { type Header, type RecordBytes, SALT_BYTES, type StoredRecord } from '../../schemas/header.ts'
 import { isCanonicalJson, isCanonicalUtf8 } from './canonical-scan.ts'
@@ -30,27 +30,27 @@ export interface Fault {
   readonly message: string
 }
 
-/** A record and, where the store keeps them, its own columns for the place; and its bytes, where they were read as such. */
+/** A record, with the store's own columns for its position if it has them, and its bytes if they were read as such. */
 export type CheckedRecord = StoredRecord & {
   readonly stream?: string
   readonly revision?: number
   readonly bytes?: RecordBytes
 }
 
-/** What the verified events before this one say about it. */
+/** Requirements on this event that follow from the verified events before it. */
 export interface Expectation {
   readonly stream: string
   readonly revision: number
-  /** Digest of the event before; undefined at revision 0 only. */
+  /** Digest of the previous event; undefined at revision 0 only. */
   readonly prevDigest: string | undefined
   readonly prevTime: string | undefined
-  /** Ring index of the event before, 0 at first: within a stream it never falls. */
+  /** Ring index of the previous event, initially 0: within a stream the index never decreases. */
   readonly minRingIndex: number
 }
 
 /**
- * `fast` checks macs, digests and links over the stored bytes, and so every byte. `full` also shows that the body is in canonical
- * form and within the rules of input, which no later change of bytes can alter.
+ * `fast` checks MACs, digests and links over the stored bytes, and so covers every byte. `full` also checks that the body is canonical and
+ * obeys the rules for input, which no later change of bytes can alter.
  */
 export type CheckDepth = 'fast' | 'full'
 
@@ -61,7 +61,7 @@ export interface CheckKeys {
   readonly depth?: CheckDepth
 }
 
-/** A payload of full depth stands some levels down in the body of its event. */
+/** Larger than the limit for input, because a payload of full depth is nested some levels down in the body of its event. */
 export const BODY_MAX_DEPTH = 128
 
 export type CheckResult =
@@ -73,7 +73,7 @@ export function firstExpectation(stream: string): Expectation {
   return { stream, revision: 0, prevDigest: undefined, prevTime: undefined, minRingIndex: 0 }
 }
 
-/** The expectation of the event after one that passed. */
+/** The expectation of the event that follows a valid one. */
 export function nextExpectation(checked: CheckResult & { readonly ok: true }): Expectation {
   const { header, digest, ringIndex: index } = checked
   return {
@@ -86,8 +86,8 @@ export function nextExpectation(checked: CheckResult & { readonly ok: true }): E
 }
 
 /**
- * Checks one record. Every fault is named, not only the first; nothing that a store may hold makes it throw. `read` is what its header reads as,
- * where the caller has it.
+ * Checks one record and reports every fault, not only the first. Never throws, whatever the store holds. `read` is the result of reading
+ * its header, if the caller has it.
  */
 export function checkRecord(
   record: CheckedRecord,
@@ -105,7 +105,7 @@ export function checkRecord(
   return { ok: true, header, digest, ringIndex: ringIndex(keys.ring, header.kid) }
 }
 
-/** What `checkRecord` finds wrong with a record whose header was read; its digest, which only the event behind it is held to, is not made. */
+/** The faults of a record whose header was read. The record's digest is not computed, since only the next event is checked against it. */
 export function faultsIn(record: CheckedRecord, read: ReadHeader, expected: Expectation, keys: CheckKeys): Fault[] {
   const { header } = read
   const faults: Fault[] = []
@@ -133,7 +133,7 @@ function checkLinks(header: Header, expected: Expectation, faults: Fault[]): voi
   if (expected.prevTime !== undefined && header.time < expected.prevTime) {
     faults.push({ code: 'time-order', message: 'its time lies before that of the event before it' })
   }
-  // Sealing writes `clock` only where the writer's clock was behind.
+  // Sealing writes `clock` only if the writer's clock was behind.
   if (header.clock !== undefined && header.clock >= header.time) {
     faults.push({ code: 'time-order', message: 'the reading of the clock is not behind its time' })
   }
@@ -151,7 +151,7 @@ function checkSeal(read: ReadHeader, keys: CheckKeys, expected: Expectation, fau
   if (index < expected.minRingIndex) {
     faults.push({ code: 'key-order', message: 'sealed with an older key than the event before it' })
   }
-  // No key is derived for a name that no stream of ours has: derivation takes names of bounded length only.
+  // No key is derived for an invalid stream name, because derivation takes names of bounded length only.
   const key = named ? keys.runKeys.keyFor(header.kid, header.tenant, header.stream) : undefined
   if (key === undefined || !sameMac(headerMac(read.parts, key), header.mac)) {
     faults.push({ code: 'mac', message: 'the mac does not fit the header' })
@@ -162,7 +162,7 @@ const MAC_CHARS = 43
 const computedMac = Buffer.alloc(MAC_CHARS)
 const storedMac = Buffer.alloc(MAC_CHARS)
 
-/** One is computed, the other of the schema's pattern, which only the canonical spelling of 32 bytes fits. */
+/** Compares the computed MAC with the stored one in constant time. The schema's pattern admits only the canonical spelling of 32 bytes. */
 function sameMac(computed: string, stored: string): boolean {
   if (computed.length !== MAC_CHARS || stored.length !== MAC_CHARS) return false
   computedMac.write(computed, 'latin1')
@@ -179,14 +179,14 @@ function checkData(record: CheckedRecord, header: Header, depth: CheckDepth, fau
   }
 }
 
-/** Undefined where the salt is none. */
+/** Undefined if the salt is not valid. */
 function sealedDigest(record: CheckedRecord): string | undefined {
   const { bytes } = record
   if (bytes !== undefined) return bytesDigest(bytes.block.subarray(bytes.data - SALT_BYTES, bytes.dataEnd))
   return record.salt.length === SALT_BYTES ? dataDigest(record.salt, record.data) : undefined
 }
 
-/** As `recordDigest`: the zero before the header is the prefix of a leaf. */
+/** As `recordDigest`: the zero byte before the header is the prefix of a leaf. */
 function leafDigest({ block, dataEnd, headerEnd }: RecordBytes): string {
   return bytesDigest(block.subarray(dataEnd, headerEnd))
 }

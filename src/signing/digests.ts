@@ -1,6 +1,6 @@
 /**
- * @module Every digest of the record: SHA-256, as `sha256:<hex>` in JSON and as 32 bytes in the Merkle log. And the macs of short texts: HMAC-SHA-256
- * (RFC 2104) under keys that are used many times.
+ * @module Every digest of the record: SHA-256, as `sha256:<hex>` in JSON and as 32 bytes in the Merkle log; and the MACs of short texts:
+ * HMAC-SHA-256 (RFC 2104) under keys that are used many times.
  */
 import { createHash, createHmac, hash, type KeyObject } from 'node:crypto'
 import type { Json } from '../../schemas/json.ts'
@@ -12,7 +12,7 @@ const PREFIX = 'sha256:'
 /** RFC 6962 section 2.1: the prefix keeps a leaf from being passed off as an inner node. */
 const LEAF_PREFIX = 0
 
-/** Texts up to this size are hashed beside their salt, or the pad of their key, in one buffer that is reused: one call, no copy made for it. */
+/** Texts up to this size are hashed together with their salt, or with the pad of their key, in one reused buffer: one call and no copy. */
 const SCRATCH_BYTES = 64 * 1024
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
 
@@ -25,12 +25,12 @@ export function sha256(data: string | Uint8Array): Uint8Array {
   return hash(ALGORITHM, data, 'buffer')
 }
 
-/** The text of a 32-byte hash. */
+/** The text form of a 32-byte hash. */
 export function digestText(bytes: Uint8Array): string {
   return PREFIX + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }
 
-/** The 32 bytes that a text of `digestText` stands for. */
+/** The 32 bytes of a text made by `digestText`. */
 export function digestBytes(text: string): Uint8Array {
   return Buffer.from(text.slice(PREFIX.length), 'hex')
 }
@@ -40,7 +40,7 @@ export function jsonDigest(value: Json): string {
   return textDigest(canonicalJson(value))
 }
 
-/** The same of values whose texts may have been written already. */
+/** As `jsonDigest`, with a cache of canonical texts. */
 export function digestsBy(texts: CanonicalTexts): (value: Json | object) => string {
   return (value) => textDigest(texts.textOf(value as Json))
 }
@@ -55,11 +55,11 @@ export function bytesDigest(bytes: Uint8Array): string {
   return PREFIX + hash(ALGORITHM, bytes, 'hex')
 }
 
-/** Digest of an event: the leaf hash of its header text, mac included. It is the next event's `prev` and the leaf of the log. */
+/** Digest of an event: the leaf hash of its header text, including the MAC. It is the next event's `prev` and the leaf of the log. */
 export function recordDigest(headerText: string): string {
   if (headerText.length * 3 >= SCRATCH_BYTES)
     return PREFIX + createHash(ALGORITHM).update(Buffer.of(LEAF_PREFIX)).update(headerText).digest('hex')
-  // Not put together as texts: a header that is made of pieces becomes one piece here, and is sent and stored as such.
+  // Written into a buffer instead of concatenated: this also flattens a header text made of pieces, which is sent and stored afterwards.
   scratch[0] = LEAF_PREFIX
   return PREFIX + hash(ALGORITHM, scratch.subarray(0, 1 + scratch.write(headerText, 1)), 'hex')
 }
@@ -75,7 +75,7 @@ export function dataDigest(salt: Uint8Array, data: string): string {
   return PREFIX + hash(ALGORITHM, scratch.subarray(0, end), 'hex')
 }
 
-/** A run key: 32 bytes, best as a `KeyObject`, which no log prints. */
+/** A run key: 32 bytes, preferably as a `KeyObject`, which no log prints. */
 export type MacKey = KeyObject | Uint8Array
 
 const BLOCK_BYTES = 64
@@ -85,16 +85,16 @@ const OUTER_PAD = 0x5c
 
 interface Padded {
   readonly inner: Uint8Array
-  /** The outer pad, and room for the inner hash. */
+  /** The outer pad, followed by room for the inner hash. */
   readonly outer: Buffer
 }
 
-/** Of key objects alone: nothing can change them, and they go with the cache that holds them. */
+/** Pads of key objects only: these are immutable, and a pad is freed together with the cache that holds its key. */
 const padded = new WeakMap<KeyObject, Padded>()
 
 /**
- * The mac over a text's UTF-8 bytes, base64url: two hashes in one call each. `createHmac` makes an object for each mac, which costs as much
- * again as the hashing. A text may come in pieces, none of which ends within a surrogate pair: they need not be put together first.
+ * The MAC over a text's UTF-8 bytes, base64url, as two one-shot hashes: `createHmac` creates an object for each MAC, which doubles the
+ * cost. A text may be passed in pieces, none of which may end within a surrogate pair, so that they need not be concatenated.
  */
 export function textMac(text: string, key: MacKey, second = '', third = ''): string {
   return macOf([text, second, third], key, 'base64url')
@@ -135,7 +135,7 @@ function paddedKey(key: KeyObject): Padded {
   return made
 }
 
-/** The key filled up with zeros; one that is longer than a block is hashed first. */
+/** The key padded with zeros to a block; a key longer than a block is hashed first. */
 function blockOf(secret: Buffer): Uint8Array {
   const block = new Uint8Array(BLOCK_BYTES)
   block.set(secret.length > BLOCK_BYTES ? hash(ALGORITHM, secret, 'buffer') : secret)

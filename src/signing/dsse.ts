@@ -1,6 +1,6 @@
 /**
- * @module DSSE v1: a signature over a document and its type. What is signed begins with `DSSEv1 ` and ends in the body, which no signed note
- * does: so the key of a log's checkpoints may sign both, and neither signature is ever good for the other.
+ * @module DSSE v1: a signature over a document and its type. The signed bytes begin with `DSSEv1 ` and end in the body, which no signed
+ * note does, so that a log's checkpoint key may sign both kinds and neither signature is valid for the other.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 
@@ -10,13 +10,13 @@ export interface DsseEnvelope {
   readonly signatures: readonly { readonly keyid: string; readonly sig: string }[]
 }
 
-/** Pre-authentication encoding: lengths in bytes keep two documents from having one encoding. */
+/** Pre-authentication encoding: the lengths in bytes keep two documents from having the same encoding. */
 function encoded(payloadType: string, payload: Uint8Array): Uint8Array {
   const head = `DSSEv1 ${Buffer.byteLength(payloadType)} ${payloadType} ${payload.length} `
   return Buffer.concat([Buffer.from(head), payload])
 }
 
-/** `keyid` is a hint. Throws `TypeError` for a payload that ends in a line feed, as the text of a signed note does. */
+/** Signs a document. `keyid` is a hint. Throws `TypeError` for a payload that ends in a line feed, as the text of a signed note does. */
 export function signDsse(
   payload: Uint8Array,
   { payloadType, keyid, key }: { readonly payloadType: string; readonly keyid: string; readonly key: KeyObject },

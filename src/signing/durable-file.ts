@@ -1,4 +1,4 @@
-/** @module Small files that a crash leaves whole: written beside their place, synced, then put there in one step. */
+/** @module Small files that survive a crash whole: each is written to a temporary file, synced, then moved into place in one step. */
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -16,14 +16,14 @@ import { dirname, resolve } from 'node:path'
 
 const OWNER_ONLY = 0o600
 const OWNER_ONLY_FOLDER = 0o700
-/** Media and mounts that cannot be synced, or need not be: read-only ones, folders that this user may enter and not list. */
+/** Errors of media and mounts that cannot or need not be synced: read-only ones, and folders that this user may enter but not list. */
 const NOTHING_TO_SYNC = ['EINVAL', 'EROFS', 'EACCES', 'EPERM', 'ENOTSUP', 'EISDIR']
 
-/** Makes a file of mode 0600 unless there is one already: then false, and it is left alone. */
+/** Creates a file of mode 0600. Returns false, and changes nothing, if the file already exists. */
 export function linkNewFile(path: string, text: string): boolean {
   const temporary = writeBeside(path, text)
   try {
-    // A link is the one step that puts a whole file in place and refuses to take another's.
+    // A hard link is the only single step that puts a complete file in place and never replaces an existing one.
     linkSync(temporary, path)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
@@ -35,7 +35,7 @@ export function linkNewFile(path: string, text: string): boolean {
   return true
 }
 
-/** Replaces a file, or makes it, with mode 0600. */
+/** Replaces or creates a file of mode 0600. */
 export function replaceFile(path: string, text: string): void {
   const temporary = writeBeside(path, text)
   try {
@@ -47,7 +47,7 @@ export function replaceFile(path: string, text: string): void {
   syncFolder(path)
 }
 
-/** `replaceFile` behind everybody's back: no sync of the disk holds this thread. Resolves once it is durable. */
+/** `replaceFile` without blocking this thread on the disk. Resolves once the file is durable. */
 export async function replaceFileLater(path: string, text: string): Promise<void> {
   const temporary = nameBeside(path)
   try {
@@ -71,16 +71,16 @@ export async function replaceFileLater(path: string, text: string): Promise<void
   }
 }
 
-/** Makes a folder, and those above it that are missing, of mode 0700; each new name is durable when it returns. */
+/** Creates a folder and its missing parents, of mode 0700. Each new name is durable on return. */
 export function makeFolder(path: string): void {
   const missing: string[] = []
   for (let at = resolve(path); !isFolder(at); at = dirname(at)) missing.push(at)
-  // One by one: node's own recursive form never ends where a file system makes no folders, such as /proc.
+  // Created one by one: node's own recursive form never ends if the file system cannot create folders, such as /proc.
   for (const folder of missing.reverse()) {
     try {
       mkdirSync(folder, { mode: OWNER_ONLY_FOLDER })
     } catch (error) {
-      // Another process made it meanwhile.
+      // Another process may have created the folder meanwhile.
       if (!isFolder(folder)) throw error
     }
     syncFolder(folder)
@@ -91,10 +91,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/**
- * What stands at `path` now outlives a power cut when this returns: whoever put it there may not have come to the end of it yet.
- * Throws the system's error where a sync fails.
- */
+/** Makes the current file at `path` durable; the process that put it there may not have synced it yet. Throws the system's error if a sync fails. */
 export function syncPlaced(path: string): void {
   syncIfPossible(path)
   syncIfPossible(dirname(path))
@@ -133,7 +130,7 @@ function nameBeside(path: string): string {
   return `${path}.${randomBytes(6).toString('hex')}.tmp`
 }
 
-/** The name is in the folder, so the folder is synced too. */
+/** The folder holds the file's name, so it has to be synced too. */
 function syncFolder(path: string): void {
   const folder = openSync(dirname(path), 'r')
   try {

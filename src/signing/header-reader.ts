@@ -1,4 +1,4 @@
-/** @module Reading a stored header: its text must be the JCS form of a header that this build knows. */
+/** @module Reads a stored header, whose text must be the JCS form of a header that this build knows. */
 
 import {
   HEADER_MAX_BYTES,
@@ -27,7 +27,7 @@ export function readHeader(text: string): ReadHeader | HeaderFault {
   return readPlainHeader(text) ?? readAnyHeader(text)
 }
 
-/** Writing the parsed fields again must give the same text: then no key is unknown, none repeats, none is spelled another way. */
+/** Reads any header: serialising the parsed fields must give the same text, which excludes unknown keys, repeated keys and other spellings. */
 export function readAnyHeader(text: string): ReadHeader | HeaderFault {
   if (text.length > HEADER_MAX_BYTES || Buffer.byteLength(text) > HEADER_MAX_BYTES) {
     return fault('header-schema', `the header is longer than ${HEADER_MAX_BYTES} bytes`)
@@ -64,13 +64,13 @@ function partsOf(header: Header): HeaderParts | undefined {
   }
 }
 
-/** A text that is not canonical is named so first: what it was parsed to may not be all that it says. */
+/** A text that is not canonical is reported as such first, because parsing may have dropped part of it. */
 function misshapen(text: string, value: Json, message: string): HeaderFault {
   let canonical = false
   try {
     canonical = canonicalJson(value) === text
   } catch {
-    // Half a surrogate pair, or nested past any stack: neither has a canonical form.
+    // A lone surrogate, or nesting beyond the stack: neither has a canonical form.
   }
   return canonical
     ? fault('header-schema', message)
@@ -99,7 +99,10 @@ const optional =
   (value) =>
     value === undefined || check(value)
 
-/** The zod `Header` by hand: it runs once for each event of a verification, where zod would be half of the time. A test holds the two together. */
+/**
+ * The zod schema `Header`, written by hand: it runs for each event of a verification, where zod would take half of the time. A test checks
+ * that the two agree.
+ */
 const FIELDS: readonly (readonly [field: string, check: FieldCheck])[] = [
   ['v', (value) => value === HEADER_VERSION],
   ['id', isUuid],

@@ -1,23 +1,23 @@
-/** @module Ids by time: UUIDv7 (RFC 9562, section 5.7) from random bytes drawn in bulk, since every event needs one. */
+/** @module Time-ordered ids: UUIDv7 (RFC 9562, section 5.7), from random bytes drawn in bulk, since every event needs an id. */
 import type { RandomBytes } from './key-ring.ts'
 
-/** Of an id: 74 random bits stand in it. */
+/** Random bytes drawn per id; the id uses 74 bits of them. */
 const RANDOM_BYTES = 10
 const POOL_BYTES = 512 * RANDOM_BYTES
 const TEXT_CHARS = 36
 const TIME_DIGITS = 12
 const VERSION_AT = 14
 const VARIANT_AT = 19
-/** Places of two hexadecimal digits each that are random as a whole, around the version and the variant. */
+/** Offsets of the pairs of hexadecimal digits that are fully random, excluding those with the version and the variant. */
 const PAIRS_AT = [16, 21, 24, 26, 28, 30, 32, 34] as const
 
 const digits = Buffer.from('0123456789abcdef', 'latin1')
-/** The two bits of RFC 9562, section 4.1, and two random ones. */
+/** The two variant bits of RFC 9562, section 4.1, followed by two random bits. */
 const variants = Buffer.from('89ab', 'latin1')
 
 /**
- * A source of UUIDs in lower case that sort by the millisecond of `nowMs`. Each is one text in memory: it stays as long as its run, and one put
- * together of pieces would hold on to them.
+ * Creates a source of lowercase UUIDs that sort by the millisecond of `nowMs`. Each is a flat string: it lives as long as its run, and a
+ * concatenated one would keep its pieces alive.
  */
 export function createIdSource(random: RandomBytes, nowMs: () => number): () => string {
   const text = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1')

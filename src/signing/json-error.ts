@@ -1,4 +1,4 @@
-/** @module What strict JSON refuses, as values: a stable code, the place, and what to do. */
+/** @module Errors of strict JSON as values: a stable code, the place, and a message that says what to do. */
 import type { Json } from '../../schemas/json.ts'
 import { pointerStep } from '../../schemas/json-pointer.ts'
 
@@ -16,9 +16,9 @@ export type JsonErrorCode =
 
 export interface JsonError {
   readonly code: JsonErrorCode
-  /** RFC 6901 pointer of the place, or of its nearest ancestor where the pointer would pass `POINTER_MAX_CHARS`. */
+  /** RFC 6901 pointer to the place, or to its nearest ancestor if the pointer would exceed `POINTER_MAX_CHARS`. */
   readonly pointer: string
-  /** Place in the text, in UTF-16 code units; in bytes for `json-encoding` and `json-too-large`; 0 for values built in process. */
+  /** Offset in the text, in UTF-16 code units; in bytes for `json-encoding` and `json-too-large`; 0 for values built in process. */
   readonly offset: number
   readonly message: string
 }
@@ -27,10 +27,10 @@ export type JsonResult<T = Json> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: JsonError }
 
-/** A pointer is echoed in answers and logs: a key of half a megabyte must not be. */
+/** Pointers are repeated in answers and logs, so a key of half a megabyte must not end up in one. */
 const POINTER_MAX_CHARS = 1024
 
-/** As far as it can be echoed. */
+/** The JSON Pointer of a path, cut off at the last step within `POINTER_MAX_CHARS`. */
 export function jsonPointer(path: readonly (string | number)[]): string {
   let pointer = ''
   for (const token of path) {

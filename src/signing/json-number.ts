@@ -1,20 +1,20 @@
-/** @module Which spelled numbers keep their value as an IEEE 754 double (REC-14). */
+/** @module Tests whether a number in JSON text keeps its value as an IEEE 754 double (REC-14). */
 
-/** No double needs more digits than this to tell it from its neighbours. */
+/** A double needs at most this many significant digits to be told apart from its neighbours. */
 const FRACTION_MAX_DIGITS = 17
 
-/** Integers of fewer digits than this are all below 2^53. */
+/** Integers of at most this many digits are below 2^53. */
 export const SAFE_DIGITS = 15
 
 const ZERO = 0x30
 const NINE = 0x39
 
 /**
- * Why a number token of JSON's grammar is refused; undefined where it keeps its value.
+ * The reason why a valid JSON number token is refused; undefined if the number keeps its value.
  *
- * Refused: what is not finite, -0, what underflows to 0, an integer value that the printed double does not repeat exactly, and
- * a fraction of more than 17 significant digits. Zeros before the first and after the last other digit are not significant:
- * `1.0`, `0.10` and `1E2` pass. Linear in the token's length.
+ * Refused: numbers that are not finite, -0, numbers that underflow to 0, an integer value that differs from the printed double, and a
+ * fraction of more than 17 significant digits. Zeros before the first and after the last other digit are not significant: `1.0`, `0.10` and
+ * `1E2` pass. Runs in time linear in the token's length.
  */
 export function numberFault(token: string): string | undefined {
   const value = Number(token)
@@ -40,7 +40,7 @@ interface Decimal {
   readonly exponent: number
 }
 
-/** Loops instead of patterns: `/0+$/` takes quadratic time on many short runs of zeros. */
+/** Uses loops instead of patterns: `/0+$/` takes quadratic time on many short runs of zeros. */
 function decimalOf(token: string): Decimal {
   const unsigned = token.startsWith('-') ? token.slice(1) : token
   const e = exponentAt(unsigned)

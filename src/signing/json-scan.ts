@@ -1,7 +1,7 @@
 /**
- * @module One pass over JSON text (RFC 8259 grammar) that refuses what `JSON.parse` would take and alter, or be stalled by.
+ * @module One pass over JSON text (RFC 8259 grammar) that refuses text which `JSON.parse` would accept but alter, or be stalled by.
  *
- * Linear in the text, whatever it holds. It keeps no values; control characters inside strings are left to `JSON.parse`
+ * Takes time linear in the text, whatever it contains, and keeps no values. Control characters inside strings are left to `JSON.parse`
  * unless `careful` is set, since looking at each character of each string would cost more than all the rest.
  */
 
@@ -21,12 +21,12 @@ export interface Scan {
   at: number
   depth: number
   keyCount: number
-  /** Next backslash at or after `at`; the text's length where there is none. */
+  /** Offset of the next backslash at or after `at`; the text's length if there is none. */
   backslash: number
-  /** Keys of the objects that are open, outermost first; `keysTop` is the length in use. */
+  /** Keys of the open objects, outermost first; `keysTop` is the length in use. */
   readonly keys: string[]
   keysTop: number
-  /** Filled while a refusal unwinds, innermost first: a text that passes pays nothing for its pointers. */
+  /** Filled while a refusal unwinds, innermost first, so that a valid text costs nothing for pointers. */
   readonly path: (string | number)[]
   refusal: { readonly code: JsonErrorCode; readonly offset: number; readonly message: string } | undefined
 }
@@ -43,7 +43,7 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const LOWER_U = 0x75
 
-/** Up to here comparing a key with each key before it is cheaper than a Set. */
+/** Up to this many keys, comparing each key with the previous ones is cheaper than a Set. */
 const FEW_KEYS = 16
 
 const ESCAPES = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)))
@@ -67,7 +67,7 @@ export function beginScan(text: string, limits: ScanLimits, careful = false): Sc
   }
 }
 
-/** The first thing to refuse in a text, undefined where there is nothing. */
+/** The first fault of a text; undefined if there is none. */
 export function scanJson(text: string, limits: ScanLimits, careful = false): JsonError | undefined {
   const scan = beginScan(text, limits, careful)
   skipSpace(scan)
@@ -89,7 +89,7 @@ function scanValue(scan: Scan): boolean {
   return scanWord(scan, 'true') || scanWord(scan, 'false') || scanWord(scan, 'null') || unexpected(scan)
 }
 
-/** A number, a truth value or null; undefined where it is none. */
+/** A number, a boolean or null; undefined if it is not one. */
 export function scanScalar(scan: Scan): Json | undefined {
   const { text, at } = scan
   const code = text.charCodeAt(at)
@@ -148,7 +148,7 @@ function scanObject(scan: Scan): boolean {
   return leave(scan)
 }
 
-/** Reads a key and the colon after it; undefined where it is refused. */
+/** Reads a key and the colon after it; undefined if it is refused. */
 function scanKey(scan: Scan): string | undefined {
   const start = scan.at
   if (scan.text.charCodeAt(start) !== QUOTE) return void unexpected(scan)
@@ -158,7 +158,7 @@ function scanKey(scan: Scan): string | undefined {
   return key !== undefined && takeKey(scan, start, key) ? key : undefined
 }
 
-/** Whether a key that begins at `start` and has been read may stand there; goes behind its colon. */
+/** Checks a key that begins at `start` and has been read, and moves behind its colon. Returns false if the key is refused. */
 export function takeKey(scan: Scan, start: number, key: string): boolean {
   if (key === '__proto__') {
     refuse(scan, 'json-key', start, 'the key "__proto__" is not allowed')
@@ -185,7 +185,7 @@ function hasKey(scan: Scan, from: number, key: string): boolean {
   return false
 }
 
-/** The escapes were checked; only a raw control character can still make `JSON.parse` throw. */
+/** The escapes were checked already; only a raw control character can still make `JSON.parse` throw. */
 function unescapedKey(scan: Scan, start: number): string | undefined {
   try {
     return parseJson(scan.text.slice(start, scan.at)) as string
@@ -201,7 +201,7 @@ function scanString(scan: Scan): boolean {
     const after = scanEscape(scan)
     if (after < 0) return false
     scan.backslash = nextBackslash(scan.text, after)
-    // Looked for again only when the escape hid it: else many escapes before a far quote would cost quadratic time.
+    // Searched again only if the escape contained the quote; otherwise many escapes before a distant quote would take quadratic time.
     if (quote < after) quote = scan.text.indexOf('"', after)
   }
   if (quote < 0) return refuseEndless(scan, start)
@@ -225,7 +225,7 @@ export function nextBackslash(text: string, from: number): number {
   return at < 0 ? text.length : at
 }
 
-/** The offset after the escape at `scan.backslash`, -1 where it is refused. Decoded UTF-8 holds no lone surrogate: only escapes can. */
+/** The offset after the escape at `scan.backslash`; -1 if it is refused. Decoded UTF-8 holds no lone surrogates; only escapes can produce them. */
 export function scanEscape(scan: Scan): number {
   const at = scan.backslash
   const kind = scan.text.charCodeAt(at + 1)
@@ -243,7 +243,7 @@ export function scanEscape(scan: Scan): number {
   return -1
 }
 
-/** The unit that a `\uXXXX` at this place spells, -1 where there is none. */
+/** The code unit of a `\uXXXX` escape at this offset; -1 if there is none. */
 function codeUnit(text: string, at: number): number {
   if (!text.startsWith('\\u', at)) return -1
   const hex = text.slice(at + 2, at + 6)
@@ -273,7 +273,7 @@ function scanNumber(scan: Scan): boolean {
   return true
 }
 
-/** The offset after `.digits` and `e±digits`, either of which may be absent; -1 where one has no digit. */
+/** The offset after `.digits` and `e±digits`, either of which may be absent; -1 if one has no digits. */
 function scanFraction(text: string, from: number): number {
   let at = from
   if (text.charCodeAt(at) === DOT) {

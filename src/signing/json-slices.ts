@@ -1,6 +1,7 @@
 /**
- * @module Large JSON texts, read by the rules of `json-scan.ts` in slices of counted steps: keys, items, escapes and characters cost a step or a part of one. What comes of
- * it is what `parseStrictJson` gives, value or refusal. It takes some more time in all, so that small texts are not read by it.
+ * @module Parses large JSON texts by the rules of `json-scan.ts` in slices of counted steps: keys, items, escapes and characters each cost
+ * a step or a fraction of one. The result, value or refusal, is that of `parseStrictJson`. This parser takes somewhat more time in total,
+ * so small texts are not read by it.
  */
 import { type Json, parseJson } from '../../schemas/json.ts'
 import { type JsonResult, jsonPointer } from './json-error.ts'
@@ -21,12 +22,12 @@ import {
   unexpected,
 } from './json-scan.ts'
 
-/** Between two pauses; of some 300 ns each. */
+/** Steps between two pauses; a step takes about 300 ns. */
 export const SLICE_STEPS = 2_000
-/** So many characters of a string are one step, and a string is made of pieces of about so many steps. */
+/** Characters of a string per step. A long string is assembled from pieces of about `SLICE_STEPS` steps. */
 const STEP_CHARS = 64
 const PIECE_CHARS = STEP_CHARS * SLICE_STEPS
-/** Strings up to here are read as one. */
+/** Strings of up to this many characters are read without a pause. */
 const SHORT_CHARS = 256
 
 const QUOTE = 0x22
@@ -36,26 +37,26 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** A list or an object that is open. */
+/** An open list or object. */
 type Frame =
   | { readonly kind: 'list'; readonly container: Json[] }
   | { readonly kind: 'object'; readonly container: { [key: string]: Json }; key: string }
 
-/** A pause, with the steps since the one before. */
+/** Yields at each pause the number of steps since the previous one. */
 export type Sliced<T> = Generator<number, T, void>
 
 interface Reading {
   readonly scan: Scan
-  /** Lists and objects that are open, outermost first. */
+  /** Open lists and objects, outermost first. */
   readonly frames: Frame[]
-  /** How many of them name the place of what is read: a key stands beside the members of its object. */
+  /** How many of the frames are part of the current path: a key belongs to the object that contains it, not to its current member. */
   depth: number
   steps: number
-  /** The first string that holds what `JSON.parse` alone refuses, and where it stands: it counts only where nothing else is wrong. */
+  /** The first string that only `JSON.parse` would refuse, and its place. It is reported only if the text has no other fault. */
   control: { readonly start: number; readonly path: readonly (string | number)[] } | undefined
 }
 
-/** Reads what is well-formed text already. Each value that it yields is the steps of the slice before. */
+/** Parses text that is known to be well-formed Unicode. Each yielded number is the steps of the slice that ended. */
 export function* parseInSlices(text: string, limits: ScanLimits): Sliced<JsonResult> {
   const reading: Reading = { scan: beginScan(text, limits), frames: [], depth: 0, steps: 0, control: undefined }
   const { scan } = reading
@@ -75,7 +76,7 @@ export function* parseInSlices(text: string, limits: ScanLimits): Sliced<JsonRes
   return { ok: false, error: { ...refusal, pointer: jsonPointer(path.reverse()) } }
 }
 
-/** One value with all that is in it; undefined where it is refused. */
+/** Reads one value with everything in it; undefined if it is refused. */
 function* readValue(reading: Reading): Sliced<Json | undefined> {
   const { scan, frames } = reading
   for (;;) {
@@ -104,7 +105,7 @@ function* readValue(reading: Reading): Sliced<Json | undefined> {
   }
 }
 
-/** Puts a value where it belongs, and closes what ends behind it. Undefined: another value follows. */
+/** Adds a value to its container and closes the containers that end after it. Returns undefined if another value follows. */
 function putAndClose(reading: Reading, made: Json): { readonly value: Json | undefined } | undefined {
   const { scan, frames } = reading
   let value = made
@@ -129,7 +130,7 @@ function putAndClose(reading: Reading, made: Json): { readonly value: Json | und
   return { value }
 }
 
-/** False where it is refused. */
+/** Returns false if the key is refused. */
 function putKey(
   reading: Reading,
   frame: Extract<Frame, { kind: 'object' }>,
@@ -137,7 +138,7 @@ function putKey(
 ): boolean {
   const { scan, control } = reading
   if (control?.start === start && scan.text.slice(start, scan.at).includes('\\')) {
-    // A key with an escape is no key yet until it has been read.
+    // An escaped key must be decoded before it can be used, so a control character in it is an error at once.
     reading.control = undefined
     return refuseControl(scan, start)
   }
@@ -147,7 +148,7 @@ function putKey(
   return true
 }
 
-/** The string at this place, where it is a short one without escapes; else nothing is done. */
+/** The string at the current offset, if it is short and has no escapes; otherwise undefined, with nothing consumed. */
 function shortString(reading: Reading): string | undefined {
   const { scan } = reading
   const { text, at } = scan
@@ -158,7 +159,7 @@ function shortString(reading: Reading): string | undefined {
   return stringOf(reading, at, text.slice(at + 1, quote))
 }
 
-/** The string at this place; undefined where it is refused. */
+/** The string at the current offset; undefined if it is refused. */
 function* longString(reading: Reading): Sliced<string | undefined> {
   const { scan } = reading
   const { text, at: start } = scan
@@ -174,7 +175,7 @@ function* longString(reading: Reading): Sliced<string | undefined> {
   return pieces.join('')
 }
 
-/** Goes behind the string, and says where it may be cut: never within an escape. */
+/** Moves behind the string and returns the offsets where it may be cut, none of them within an escape. */
 function* findEnd(reading: Reading, start: number): Sliced<readonly number[] | undefined> {
   const { scan } = reading
   const { text } = scan
@@ -195,7 +196,7 @@ function* findEnd(reading: Reading, start: number): Sliced<readonly number[] | u
   return cuts
 }
 
-/** Cuts what has no escape wherever a piece would become too long. */
+/** Cuts a run without escapes wherever a piece would become too long. */
 function cutPlain(cuts: number[], from: number, to: number): void {
   let last = cuts.at(-1) ?? from
   while (to - last >= PIECE_CHARS) {
@@ -204,7 +205,7 @@ function cutPlain(cuts: number[], from: number, to: number): void {
   }
 }
 
-/** One with a control character is taken as it is, and remembered. */
+/** Decodes a piece of a string. A piece with a control character is returned as it is, and its place is remembered. */
 function stringOf(reading: Reading, start: number, piece: string): string {
   try {
     return parseJson<string>(`"${piece}"`)
@@ -214,12 +215,12 @@ function stringOf(reading: Reading, start: number, piece: string): string {
   }
 }
 
-/** Names the place of a refusal: what is open, up to so much of it. */
+/** Records the path of a refusal: the `depth` outermost open containers. */
 function refusedIn(reading: Reading, depth: number): undefined {
   reading.scan.path.push(...pathTo(reading, depth))
 }
 
-/** Innermost first. */
+/** Path tokens, innermost first. */
 function pathTo({ frames }: Reading, depth: number): (string | number)[] {
   return frames
     .slice(0, depth)

@@ -1,10 +1,10 @@
-/** @module The rules of strict JSON for a value that was built in process instead of parsed. */
+/** @module The rules of strict JSON for a value built in process instead of parsed. */
 import { type JsonError, type JsonErrorCode, jsonPointer } from './json-error.ts'
 
 export interface ValueLimits {
   readonly maxDepth: number
   readonly maxKeys: number
-  /** Compared with a lower bound of the JSON text's length: it ends the walk of a value that repeats its parts without end. */
+  /** Compared with a lower bound of the JSON text's length; it ends the walk of a value that contains its parts many times over. */
   readonly maxBytes: number
 }
 
@@ -17,7 +17,7 @@ interface Walk {
   refusal: { readonly code: JsonErrorCode; readonly message: string } | undefined
 }
 
-/** The first thing to refuse in a value, undefined where there is nothing. A proxy that throws is `json-type`. */
+/** The first fault of a value; undefined if there is none. A proxy that throws gives `json-type`. */
 export function checkValue(value: unknown, limits: ValueLimits): JsonError | undefined {
   const walk: Walk = { limits, depth: 0, keyCount: 0, chars: 0, path: [], refusal: undefined }
   try {
@@ -68,7 +68,7 @@ function isContainer(walk: Walk, value: object): boolean {
 function isList(walk: Walk, list: readonly unknown[]): boolean {
   if (Object.getPrototypeOf(list) !== Array.prototype) return refuse(walk, 'json-type', 'an instance of a class')
   if (list.length > walk.limits.maxBytes) return tooLarge(walk)
-  // Each element and `length`: a hole, a named member or a symbol makes another count.
+  // The own keys are the elements and `length`; a hole, a named member or a symbol changes their number.
   if (Reflect.ownKeys(list).length !== list.length + 1)
     return refuse(walk, 'json-type', 'a list with holes or named members')
   for (let index = 0; index < list.length; index++) {
@@ -94,7 +94,7 @@ function isPlainObject(walk: Walk, value: object): boolean {
   return true
 }
 
-/** Judged by its descriptor: what a getter answers now is not what it answers when the value is signed. */
+/** Reads the property descriptor: a getter could return another value when the value is signed. */
 function isMember(walk: Walk, holder: object, key: string): boolean {
   const member = Object.getOwnPropertyDescriptor(holder, key)
   if (member === undefined || !('value' in member)) return refuse(walk, 'json-type', 'a member that is computed')

@@ -1,17 +1,17 @@
-/** @module The keys of a data folder: one file of mode 0600, or the same text from the environment. */
+/** @module The keys of a data folder, from a file of mode 0600 or from the same text in the environment. */
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { linkNewFile, replaceFile } from './durable-file.ts'
 import { formatLedgerKeys, KeyFileError, type LedgerKeys, parseLedgerKeys } from './ledger-keys.ts'
 
 export { createLedgerKeys, KeyFileError, type LedgerKeys, verifierKey } from './ledger-keys.ts'
 
-/** Far above any ring that was rotated daily for years: a wrong path must not fill the memory. */
+/** Far larger than a ring rotated daily for years; a wrong path must not exhaust the memory. */
 const KEY_FILE_MAX_BYTES = 1024 * 1024
 const ANY_OF_OTHERS = 0o077
 const ANY_BUT_GROUP_READS = 0o037
 const ROOT = 0
 
-/** Reads and checks a key file. Throws `KeyFileError`, whose message says what to do and holds no secret. */
+/** Reads and checks a key file. Throws `KeyFileError`, whose message says what to do and contains no secret. */
 export function readKeyFile(path: string): LedgerKeys {
   return parseLedgerKeys(readGuarded(path), path)
 }
@@ -21,7 +21,7 @@ export function readKeysFromText(text: string): LedgerKeys {
   return parseLedgerKeys(text, 'the text of the keys')
 }
 
-/** Writes a key file that must not exist yet: durable when it returns, whole or not there at all. Throws `KeyFileError`. */
+/** Writes a key file that must not exist yet. The file is durable on return, and a crash leaves it complete or absent. Throws `KeyFileError`. */
 export function writeNewKeyFile(path: string, keys: LedgerKeys): void {
   if (linkNewFile(path, formatLedgerKeys(keys))) return
   throw new KeyFileError(
@@ -30,15 +30,15 @@ export function writeNewKeyFile(path: string, keys: LedgerKeys): void {
   )
 }
 
-/** Puts new keys in place of a file's, durably and in one step: a crash leaves the old file or the new one. */
+/** Replaces a key file, durably and in one step: a crash leaves the old file or the new one. */
 export function replaceKeyFile(path: string, keys: LedgerKeys): void {
   replaceFile(path, formatLedgerKeys(keys))
 }
 
 /**
- * Whether somebody else may read or write a file of secrets: its group and all others have no right to it, except that the group may read what
- * root owns. So a secret looks that Kubernetes mounts for a group, or that systemd hands over (`LoadCredential`). `uid` is that of this process;
- * undefined on Windows, whose modes say nothing.
+ * Whether other users may read or write a file of secrets. Its group and all others must have no access, except that the group may read a
+ * file owned by root, as Kubernetes mounts secrets for a group and systemd passes them (`LoadCredential`). `uid` is that of this process;
+ * undefined on Windows, whose modes carry no information.
  *
  * @example
  * isOpenToOthers({ mode: 0o100640, uid: 1000 }, 1000) // true

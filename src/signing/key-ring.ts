@@ -9,16 +9,16 @@ import { parseJsonOrUndefined } from '../../schemas/json.ts'
 import { fromBase64url } from './base64url.ts'
 import { canonicalJson } from './canonical-json.ts'
 
-/** HMAC-SHA-256's own output size: a shorter secret would be the weakest part (RFC 2104 section 3). */
+/** The output size of HMAC-SHA-256: a shorter secret would be the weakest part (RFC 2104 section 3). */
 export const SECRET_MIN_BYTES = 32
 const SECRET_MAX_BYTES = 1024
 /** As many zeros as the hash has bytes. */
 const NO_SALT = new Uint8Array(32)
 const RUN_KEY_INFO = 'countersign/run-key/v1\n'
 const KID_PATTERN = /^[A-Za-z0-9_.-]{1,64}$/
-/** Run keys cached: one for each run that is being written. */
+/** Size of the cache of run keys, which holds one per run that is being written. */
 const RUN_KEYS_MAX_BYTES = 8 * 1024 * 1024
-/** A key object of the engine, its padded forms, and its name in the cache, rounded up. */
+/** Size of a cached key with its padded forms and its cache name, rounded up. */
 const KEPT_KEY_BYTES = 1_024
 
 export interface RingKey {
@@ -26,16 +26,16 @@ export interface RingKey {
   readonly secret: Uint8Array
   /** RFC 3339, UTC, milliseconds. */
   readonly created: string
-  /** When the key after it took over. Periods are judged by order in the ring, never by this clock reading. */
+  /** When the next key took over. Periods are judged by order in the ring, never by this timestamp. */
   readonly retired?: string
 }
 
-/** Oldest first; the last one seals. A key's place never changes: its index is what must not fall within a stream. */
+/** Oldest first; the last key seals. A key's index never changes, because the index must not decrease within a stream. */
 export interface KeyRing {
   readonly keys: readonly RingKey[]
 }
 
-/** The order of the keys alone: all that judging periods needs, and all that a verifier without secrets has. */
+/** The order of the keys alone, which is enough to judge periods and all that a verifier without secrets has. */
 export interface KeyOrder {
   readonly keys: readonly { readonly kid: string }[]
 }
@@ -46,21 +46,21 @@ export function createKeyRing(now: string, random: RandomBytes): KeyRing {
   return { keys: [newKey(1, now, random)] }
 }
 
-/** A ring in which a new key seals. The keys before it stay, to verify what they sealed. */
+/** A ring with a new sealing key. The previous keys stay, to verify what they sealed. */
 export function rotateKeyRing(ring: KeyRing, now: string, random: RandomBytes): KeyRing {
   const current = currentKey(ring)
   const older = ring.keys.slice(0, -1)
   return { keys: [...older, { ...current, retired: now }, newKey(ring.keys.length + 1, now, random)] }
 }
 
-/** The key that seals. Throws `TypeError` on an empty ring, which no function here makes. */
+/** The key that seals. Throws `TypeError` on an empty ring, which no function here creates. */
 export function currentKey(ring: KeyRing): RingKey {
   const key = ring.keys.at(-1)
   if (key === undefined) throw new TypeError('the key ring is empty')
   return key
 }
 
-/** The key's place in the ring, -1 where the ring does not hold it. */
+/** The key's index in the ring; -1 if the ring does not hold the key. */
 export function ringIndex(ring: KeyOrder, kid: string): number {
   const { keys } = ring
   for (let at = 0; at < keys.length; at += 1) if (keys[at]?.kid === kid) return at
@@ -82,7 +82,7 @@ export const KeyTime = z.string().regex(TIME_PATTERN, 'a time is RFC 3339, UTC, 
 
 const RingKeyFile = z.strictObject({ kid: Kid, secret: Secret, created: KeyTime, retired: KeyTime.optional() })
 
-/** The `ring` of a key file. No message of this schema repeats what it read. */
+/** The `ring` of a key file. No error message of this schema repeats the input. */
 export const RingFile = z
   .array(RingKeyFile)
   .min(1)
@@ -97,7 +97,7 @@ export function ringToFile(ring: KeyRing): z.input<typeof RingFile> {
   return ring.keys.map((key) => ({ ...key, secret: Buffer.from(key.secret).toString('base64url') }))
 }
 
-/** Reads what `formatKeyRing` wrote. Throws `TypeError` on anything else; its message holds no part of a secret. */
+/** Parses the output of `formatKeyRing`. Throws `TypeError` on anything else; its message contains no part of a secret. */
 export function parseKeyRing(text: string): KeyRing {
   const ring = RingFile.safeParse(parseJsonOrUndefined(text))
   if (!ring.success) throw new TypeError(`not a key ring: ${ring.error.issues[0]?.message ?? 'unreadable'}`)
@@ -109,39 +109,39 @@ export function formatKeyRing(ring: KeyRing): string {
 }
 
 /**
- * HKDF-SHA-256 (RFC 5869), no salt, 32 bytes: one run's key can be disclosed to an auditor without exposing another run.
- * Throws `TypeError` where the secret is shorter than 32 bytes.
+ * HKDF-SHA-256 (RFC 5869), no salt, 32 bytes: one run's key can be disclosed to an auditor without exposing another run. Throws `TypeError`
+ * if the secret is shorter than 32 bytes.
  */
 export function deriveRunKey(secret: Uint8Array, tenant: string, stream: string): Uint8Array {
   return expandedKey(extractedKey(secret), tenant, stream)
 }
 
-/** RFC 5869 section 2.2. Both steps are written out: the engine sets up a job for each key, which costs more than the two macs. */
+/** RFC 5869 section 2.2. Both steps are implemented here, because node's `hkdf` sets up a job for each key, which costs more than the two MACs. */
 function extractedKey(secret: Uint8Array): Uint8Array {
   if (secret.length < SECRET_MIN_BYTES) throw new TypeError(`a secret has at least ${SECRET_MIN_BYTES} bytes`)
   return createHmac('sha256', NO_SALT).update(secret).digest()
 }
 
-/** RFC 5869 section 2.3: the first block, which is all of the key. */
+/** RFC 5869 section 2.3: the first block, which is the whole key. */
 function expandedKey(extracted: Uint8Array, tenant: string, stream: string): Uint8Array {
   const info = RUN_KEY_INFO + canonicalJson([tenant, stream])
   return createHmac('sha256', extracted).update(`${info}\u0001`).digest()
 }
 
 export interface RunKeys {
-  /** The key for one stream under one master key; undefined where the ring does not hold `kid`. */
+  /** The key for one stream under one master key; undefined if the ring does not hold `kid`. */
   readonly keyFor: (kid: string, tenant: string, stream: string) => KeyObject | undefined
 }
 
 export interface RunKeyCache extends RunKeys {
-  /** What they take in memory. */
+  /** Memory used by the cached keys, in bytes. */
   readonly bytes: number
 }
 
-/** Run keys of one ring, derived once and cached while they are used; a rotated ring needs a new one. */
+/** Run keys of one ring, derived once and cached while in use; a rotated ring needs a new cache. */
 export function createRunKeys(ring: KeyRing, options: { readonly maxBytes?: number } = {}): RunKeyCache {
   const secrets = new Map(ring.keys.map((key) => [key.kid, extractedKey(key.secret)]))
-  // A `max` would set room for all of them aside at once.
+  // A `max` would allocate room for all entries at once.
   const cache = new LRUCache<string, KeyObject>({
     maxSize: options.maxBytes ?? RUN_KEYS_MAX_BYTES,
     sizeCalculation: () => KEPT_KEY_BYTES,
@@ -157,7 +157,7 @@ export function createRunKeys(ring: KeyRing, options: { readonly maxBytes?: numb
     cache.set(name, key)
     return key
   }
-  // Events of one stream mostly come one after the other.
+  // Consecutive events usually belong to the same stream.
   let last = { kid: '', tenant: '', stream: '', key: undefined as KeyObject | undefined }
   return {
     get bytes() {

@@ -1,4 +1,4 @@
-/** @module All keys of a ledger: the ring that seals, the key that signs checkpoints, the keys that sign tokens. */
+/** @module All keys of a ledger: the ring that seals, the key that signs checkpoints, and the keys that sign tokens. */
 
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
@@ -20,16 +20,16 @@ export interface TokenKey {
   readonly kid: string
   readonly privateKey: KeyObject
   readonly created: string
-  /** From then on its tokens are refused. */
+  /** Tokens of this key are refused from this time on. */
   readonly retired?: string
 }
 
-/** A key that signed the logs before. Its private half is gone: what it signed stays verifiable, and nothing new can be signed. */
+/** A key that signed the logs earlier. Its private half is deleted: its signatures stay verifiable, and it can sign nothing new. */
 export interface FormerLogKey {
   /** Public half. */
   readonly key: KeyObject
   readonly retired: string
-  /** Signed note in which it names the key after it. */
+  /** Signed note in which this key names its successor. */
   readonly succession: string
 }
 
@@ -37,15 +37,15 @@ export interface LedgerKeys {
   readonly ring: KeyRing
   /** Ed25519; its public half is the verifier key that auditors hold. */
   readonly checkpointKey: KeyObject
-  /** Those before it, oldest first. */
+  /** Earlier checkpoint keys, oldest first. */
   readonly formerLogKeys: readonly FormerLogKey[]
   /** Ed25519, oldest first; the last one signs. */
   readonly tokenKeys: readonly TokenKey[]
-  /** For tokens of another issuer that shares a secret (HS256). */
+  /** Shared secret for tokens of another issuer (HS256). */
   readonly tokenSecret?: Uint8Array
 }
 
-/** `code` is stable; the message says what to do and never holds a secret. */
+/** `code` is stable; the message says what to do and never contains a secret. */
 export class KeyFileError extends Error {
   readonly code:
     | 'key-file-missing'
@@ -72,7 +72,7 @@ export function createLedgerKeys(now: string, random: RandomBytes): LedgerKeys {
 }
 
 /**
- * The same keys with a new one that signs the logs. `succession` makes the signed note in which the old key names the new one; the old
+ * The same keys with a new key that signs the logs. `succession` creates the signed note in which the old key names the new one; the old
  * private half is dropped.
  */
 export function rotateLogKey(keys: LedgerKeys, { now, random, succession }: LogKeyRotation): LedgerKeys {
@@ -91,14 +91,14 @@ interface LogKeyRotation {
   readonly succession: (from: KeyObject, to: KeyObject) => string
 }
 
-/** Public halves of all keys that sign or signed the logs, oldest first. */
+/** Public halves of all keys that sign or have signed the logs, oldest first. */
 export function logKeyChain({ formerLogKeys, checkpointKey }: LogKeysOf): readonly KeyObject[] {
   return [...formerLogKeys.map(({ key }) => key), createPublicKey(checkpointKey)]
 }
 
 type LogKeysOf = Pick<LedgerKeys, 'formerLogKeys' | 'checkpointKey'>
 
-/** The same keys with a new one that signs tokens; the one before is retired at once. */
+/** The same keys with a new key that signs tokens; the previous one is retired at once. */
 export function rotateTokenKeys<K extends Pick<LedgerKeys, 'tokenKeys'>>(keys: K, now: string, random: RandomBytes): K {
   const retired = keys.tokenKeys.map((key) => (key.retired === undefined ? { ...key, retired: now } : key))
   return { ...keys, tokenKeys: [...retired, newTokenKey(keys.tokenKeys.length + 1, now, random)] }
@@ -114,12 +114,12 @@ function newTokenKey(number: number, now: string, random: RandomBytes): TokenKey
 
 const SEED_BYTES = 32
 const PUBLIC_BYTES = 32
-/** Three lines and two signatures, under an origin of any length that a ledger may have. */
+/** Room for three lines and two signatures, with the longest origin that a ledger may have. */
 const SUCCESSION_MAX_CHARS = 4_096
 /** RFC 8410 section 7: the DER of a PKCS #8 Ed25519 key up to its 32-byte seed. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** Throws `TypeError` where the seed has not 32 bytes. */
+/** Throws `TypeError` if the seed does not have 32 bytes. */
 function ed25519FromSeed(seed: Uint8Array): KeyObject {
   if (seed.length !== SEED_BYTES) throw new TypeError('an Ed25519 seed has 32 bytes')
   return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })
@@ -135,7 +135,7 @@ export function ed25519PublicBytes(key: KeyObject): Uint8Array {
 
 const ED25519_NOTE_TYPE = 0x01
 
-/** A signed-note verifier key (C2SP): `<name>+<8 hex>+base64(0x01 || key)`. Throws `TypeError` where the name has a space or a plus. */
+/** A signed-note verifier key (C2SP): `<name>+<8 hex>+base64(0x01 || key)`. Throws `TypeError` if the name has a space or a plus. */
 export function verifierKey(origin: string, publicKey: Uint8Array): string {
   if (origin === '' || /[\s+]/u.test(origin)) throw new TypeError('the name of a verifier key has no space and no "+"')
   const typed = Buffer.concat([Buffer.of(ED25519_NOTE_TYPE), publicKey])
@@ -180,7 +180,7 @@ const KeyFile = z.strictObject({
     .optional(),
 })
 
-/** Reads the form of the key file. Throws `KeyFileError` `key-file-invalid`, naming the place and never the content. */
+/** Parses the text of a key file. Throws `KeyFileError` `key-file-invalid`, which names the faulty member and never its content. */
 export function parseLedgerKeys(text: string, source: string): LedgerKeys {
   const file = KeyFile.safeParse(parseQuietly(text))
   if (!file.success) {
@@ -228,7 +228,7 @@ function formerKeyFile({ key, ...rest }: FormerLogKey): object {
   return { key: { kty, crv, x }, ...rest }
 }
 
-/** `JSON.parse` quotes its input in its message. */
+/** Errors of `JSON.parse` quote the input, so they are dropped. */
 function parseQuietly(text: string): unknown {
   try {
     return parseJson(text)

@@ -1,13 +1,13 @@
-/** @module Seals of notes that stay: under the ring's current key, and checked under whichever key of the ring they name. */
+/** @module MACs of stored notes, made with the ring's current key and checked with the key of the ring that each MAC names. */
 import { createHmac } from 'node:crypto'
 import { SYSTEM_TENANT } from '../../schemas/names.ts'
 import { currentKey, deriveRunKey, type KeyRing } from './key-ring.ts'
 import { sameText } from './same-text.ts'
 
-/** The notes beside the groups of events in a store. */
+/** Kind of the notes stored next to the groups of events. */
 export const GROUP_NOTES = 'group-notes'
 
-/** `kind` says what the notes are: what one kind is sealed with says nothing in another. No run's stream is named as its key is. */
+/** `kind` names the type of note; a MAC of one kind is not valid for another. The key's stream name `derived/<kind>` is no name of a run's stream. */
 export function ringSeal(ring: () => Pick<KeyRing, 'keys'>, kind: string) {
   const keys = new Map<string, Uint8Array>()
   const macOf = (kid: string, text: string): string | undefined => {

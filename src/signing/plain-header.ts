@@ -1,6 +1,6 @@
 /**
- * @module The canonical text of a header as one pattern: reads the headers whose strings need no escape, which are nearly all, in a third
- * of the time of parsing and writing them again.
+ * @module The canonical text of a header as one regular expression. It reads headers whose strings need no escapes, which are nearly all,
+ * in a third of the time of parsing and serialising them.
  */
 
 import {
@@ -28,14 +28,14 @@ const UUID = inner(UUID_PATTERN)
 const TIME = inner(TIME_PATTERN).replaceAll('(', '(?:')
 const DIGEST = inner(DIGEST_PATTERN)
 const MAC = inner(MAC_PATTERN)
-/** What stands in JSON as it is; surrogates go the longer way, on which half a pair is noticed. */
+/** Characters that JSON strings contain unescaped. Surrogates are left to the slow path, which detects lone ones. */
 const CHAR = String.raw`[^"\\\u0000-\u001f\ud800-\udfff]`
 const TEXT = `${CHAR}{1,${NAME_MAX_CHARS}}`
 const VIA = `\\["${TEXT}"(?:,"${TEXT}"){0,${VIA_MAX - 1}}\\]`
 
 /**
- * Its first characters decide every alternative, so matching takes linear time. Twelve digits of revision are more than a
- * stream will ever have; a longer one is read the longer way.
+ * The first characters decide every alternative, so matching takes linear time. A stream never reaches more than twelve digits of revision;
+ * a longer one is read by the slow path.
  */
 const PLAIN_HEADER = new RegExp(
   [
@@ -63,14 +63,14 @@ const PLAIN_HEADER = new RegExp(
 const MAC_KEY = ',"mac":"'
 const MAC_MEMBER_CHARS = MAC_KEY.length + 43 + 1
 
-/** The header, where its text is canonical, fits the schema and needs no escape; undefined says nothing about any other text. */
+/** Reads a header whose text is canonical, fits the schema and needs no escapes. Undefined says nothing about any other text. */
 export function readPlainHeader(text: string): ReadHeader | undefined {
   // A UTF-16 unit takes at most three bytes of UTF-8.
   if (text.length * 3 > HEADER_MAX_BYTES) return undefined
   const match = PLAIN_HEADER.exec(text)
   if (match === null) return undefined
 
-  // A quote within a string would be escaped, and `request` with its own mac comes later: the first place is the member's.
+  // Quotes inside a string are escaped, and the MAC within `request` comes later, so the first match is the header's own member.
   const mac = text.indexOf(MAC_KEY)
   return {
     ok: true,

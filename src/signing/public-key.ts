@@ -1,4 +1,4 @@
-/** @module Public keys that others registered: taken from a JWK only after it is shown to be one we can hold to. */
+/** @module Public keys that others registered: imports a JWK only after checking that it is a usable signing key. */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { JsonObject } from '../../schemas/json.ts'
 import { fromBase64url } from './base64url.ts'
@@ -11,8 +11,8 @@ export interface PublicKeyUse {
 }
 
 /**
- * The key of a public JWK (RFC 7517) and the one algorithm it is used with; undefined for any other type or curve, a private
- * half, a `use` or `alg` of another kind, or an Ed25519 point of small order.
+ * The key of a public JWK (RFC 7517) and the one algorithm it is used with; undefined for any other type or curve, a private half, a `use`
+ * or `alg` of another kind, or an Ed25519 point of small order.
  */
 export function publicKeyFromJwk(jwk: JsonObject): PublicKeyUse | undefined {
   const alg = algorithmOf(jwk)
@@ -36,7 +36,7 @@ function algorithmOf(jwk: JsonObject): PublicKeyAlgorithm | undefined {
 }
 
 function isMeantForSigning(jwk: JsonObject, alg: PublicKeyAlgorithm): boolean {
-  // RFC 9864 gives EdDSA over Ed25519 a name of its own.
+  // RFC 9864 gives EdDSA over Ed25519 its own name.
   const named = jwk.alg === undefined || jwk.alg === alg || (alg === 'EdDSA' && jwk.alg === 'Ed25519')
   const operations = jwk.key_ops
   const verifies = operations === undefined || (Array.isArray(operations) && operations.includes('verify'))
@@ -44,8 +44,8 @@ function isMeantForSigning(jwk: JsonObject, alg: PublicKeyAlgorithm): boolean {
 }
 
 /**
- * The y coordinates (little-endian, sign bit cleared) of the eight points of small order, with their spellings beyond the field's
- * prime: under such a key a signature fits any message (RFC 8032 leaves the check to the application).
+ * The y coordinates (little-endian, sign bit cleared) of the eight points of small order, including their encodings beyond the field's
+ * prime: under these keys a signature fits any message (RFC 8032 leaves the check to the application).
  */
 const SMALL_ORDER = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
@@ -59,7 +59,7 @@ const SMALL_ORDER = new Set([
 const SIGN_BIT = 0x80
 const KEY_BYTES = 32
 
-/** True also for what is no key of 32 bytes at all. */
+/** Also true for a value that is not a 32-byte key. */
 export function isSmallOrder(x: unknown): boolean {
   const bytes = typeof x === 'string' ? fromBase64url(x) : undefined
   if (bytes?.length !== KEY_BYTES) return true

@@ -1,10 +1,10 @@
-/** @module Idempotency marks: the id of a key in its scope, and a mac over the request (STR-13). */
+/** @module Idempotency marks: the id of a key in its scope, and a MAC over the request (STR-13). */
 import { v5 as uuidV5 } from 'uuid'
 import type { Json } from '../../schemas/json.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { type MacKey, textMac } from './digests.ts'
 
-/** Name spaces of our own for RFC 9562 UUIDv5: a request's id never equals a run's. */
+/** Own name spaces for RFC 9562 UUIDv5, so that the id of a request never equals the id of a run. */
 const REQUEST_NAMESPACE = '4f1c8d0e-6b52-4d0b-9a37-2f6a0c3d91b5'
 const RUN_NAMESPACE = 'a7e2b6d4-0c19-4f8e-8d53-61b94e7f2c08'
 
@@ -21,7 +21,7 @@ export function requestId(scope: RequestScope, key: string): string {
   return uuidV5(canonicalJson([scope.tenant, scope.run, scope.actor, key]), REQUEST_NAMESPACE)
 }
 
-/** The id of a run that was started with an idempotency key and no id of its own. */
+/** The id of a run that was started with an idempotency key and without an id. */
 export function runIdFromKey(tenant: string, actor: string, key: string): string {
   return uuidV5(canonicalJson([tenant, actor, key]), RUN_NAMESPACE)
 }
@@ -33,8 +33,8 @@ export interface RequestContent {
 }
 
 /**
- * HMAC-SHA-256 over method, path and body, base64url. A repeat is compared under the key of the event that carries the mark, so
- * that it is still recognised after a rotation. `textOf` gives the canonical text of the body, where the caller has a part of it already.
+ * HMAC-SHA-256 over method, path and body, base64url. A repeated request is compared under the key of the event that carries the mark, so
+ * that it is still recognised after a rotation. `textOf` returns the canonical text of the body, for callers that have part of it already.
  */
 export function requestMac(
   runKey: MacKey,

@@ -1,10 +1,10 @@
-/** @module Salts from random bytes drawn in bulk: a system call for each would cost as much as the seal. */
+/** @module Salts from random bytes drawn in bulk, because a system call for each salt would cost as much as the seal. */
 import { SALT_BYTES } from '../../schemas/header.ts'
 import type { RandomBytes } from './key-ring.ts'
 
 const POOL_BYTES = 4096
 
-/** A source of salts of 16 bytes, each used once. */
+/** Creates a source of 16-byte salts, each used once. */
 export function createSaltPool(random: RandomBytes): () => Uint8Array {
   let pool = new Uint8Array(0)
   let at = 0
@@ -15,7 +15,7 @@ export function createSaltPool(random: RandomBytes): () => Uint8Array {
     }
     const start = at
     at += SALT_BYTES
-    // A copy, not a view: a view handed to a worker thread would take the whole pool along.
+    // A copy, not a view: a view sent to a worker thread would take the whole pool with it.
     return pool.slice(start, at)
   }
 }

@@ -1,4 +1,4 @@
-/** @module Two texts compared in a time that says nothing of where they differ: a mac, a secret. */
+/** @module Constant-time comparison of two secret texts, such as MACs. */
 import { timingSafeEqual } from 'node:crypto'
 
 export function sameText(value: string, expected: string): boolean {

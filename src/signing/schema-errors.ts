@@ -1,8 +1,8 @@
-/** @module What a schema found wrong, as JSON Pointers and plain sentences. Values are never repeated: they may be secrets, or long. */
+/** @module Schema errors as JSON Pointers and plain sentences. Values are never repeated: they may be secret or long. */
 import { z } from 'zod'
 import { jsonPointer } from './json-error.ts'
 
-/** A body can be wrong in thousands of places; the first ones tell enough. */
+/** A body can have thousands of faults; the first ones suffice. */
 const ERRORS_MAX = 20
 
 export interface SchemaError {
@@ -29,12 +29,12 @@ function errorsOf(issue: z.core.$ZodIssue): SchemaError[] {
     .map((key) => ({ pointer: jsonPointer([...path, key]), message: 'this member is not part of the schema' }))
 }
 
-/** Of the forms that a value may take, the one that it came closest to: whose faults lie inside it. */
+/** The errors of the union member that the value comes closest to: the first whose errors lie inside the value. */
 function intendedIssues({ errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
   return errors.find((issues) => issues.some(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'))
 }
 
-/** Zod's own words, without the echo of what was sent. */
+/** Zod's message, without repeating the input. */
 function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.input === undefined && issue.message.includes('received undefined')) {
     return 'this member is required'
@@ -45,7 +45,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
 
 const POLICY_POINTER = /^\/policy(?:\/|$)/
 
-/** The first error that lies in the policy of a body that declares one: such a body has a refusal of its own. */
+/** The first error within the policy of a body that declares one; invalid policies have their own refusal code. */
 export function policyError(schema: z.ZodType, errors: readonly SchemaError[]): SchemaError | undefined {
   const declaresPolicy = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, 'policy')
   return declaresPolicy ? errors.find(({ pointer }) => POLICY_POINTER.test(pointer)) : undefined

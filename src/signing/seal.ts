@@ -1,6 +1,6 @@
 /**
- * @module Sealing: drafts of events become records that no field can be changed in without it being seen (REC-4, SEAL-4). And the text of a header that the mac
- * is over: its JCS form written directly, since the order of its keys is known.
+ * @module Sealing: turns event drafts into records in which every change of a field is detectable (REC-4, SEAL-4). It also writes the
+ * header text that the MAC covers: its JCS form, written directly since the order of its keys is known.
  */
 import {
   type AppendRecord,
@@ -16,13 +16,13 @@ import { dataDigest, type MacKey, recordDigest, textMac } from './digests.ts'
 export interface EventDraft {
   readonly type: string
   readonly data: Json
-  /** JCS text of `data`, where the caller has it already. */
+  /** JCS text of `data`, if the caller has it already. */
   readonly dataText?: string
   /** Id of the event that caused this one. Default: the first event of the same request. */
   readonly causation?: string | undefined
 }
 
-/** Who writes, where, after what, under which key. Names were validated where they came in. */
+/** The writer, the position, the predecessor and the key of the events. Names were validated when they were received. */
 export interface SealContext {
   readonly stream: string
   readonly tenant: string
@@ -32,20 +32,20 @@ export interface SealContext {
   readonly traceparent?: string | undefined
   /** Revision of the first event. */
   readonly revision: number
-  /** Digest of the event before the first, absent at revision 0. */
+  /** Digest of the event before the first; absent at revision 0. */
   readonly prev?: string | undefined
-  /** Its `time`. */
+  /** `time` of the event before the first. */
   readonly prevTime?: string | undefined
   /** The writer's clock now: RFC 3339, UTC, milliseconds. */
   readonly clock: string
-  /** Idempotency of the request; stands on its first event only. */
+  /** Idempotency mark of the request; written to its first event only. */
   readonly request?: RequestMark | undefined
   readonly kid: string
   /** Run key of `kid`, tenant and stream. */
   readonly key: MacKey
-  /** A new UUIDv7 at each call: one id for two sealings would fork the chain silently. */
+  /** Returns a new UUIDv7 at each call: using one id for two seals would fork the chain unnoticed. */
   readonly newId: () => string
-  /** 16 random bytes. */
+  /** Returns 16 random bytes. */
   readonly newSalt: () => Uint8Array
 }
 
@@ -58,8 +58,8 @@ export interface SealedEvent {
 }
 
 /**
- * Seals the events of one request, in order, as one piece of chain. Throws `TypeError` where a header would pass 8 KiB or a body
- * has no canonical form: both were to be refused at the edge.
+ * Seals the events of one request, in order, as one section of the chain. Throws `TypeError` if a header would exceed 8 KiB or a body has
+ * no canonical form; both should have been refused when the request was received.
  */
 export function sealEvents(drafts: readonly EventDraft[], context: SealContext): SealedEvent[] {
   const sealed: SealedEvent[] = []
@@ -117,16 +117,16 @@ function unsealedHeader(draft: EventDraft, context: SealContext, earlier: readon
 }
 
 function checkSize(header: string): void {
-  // A UTF-16 unit takes at most three bytes of UTF-8: most headers need no counting.
+  // A UTF-16 unit takes at most three bytes of UTF-8, so most headers need no counting.
   if (header.length * 3 <= HEADER_MAX_BYTES) return
   if (Buffer.byteLength(header) > HEADER_MAX_BYTES)
     throw new TypeError(`a header has at most ${HEADER_MAX_BYTES} bytes`)
 }
 
-/** Keeps this mac from being taken for one over any other kind of text, and names the version of the signed form. */
+/** Domain separation: keeps this MAC from being valid for any other kind of text, and names the version of the signed form. */
 const EVENT_PREFIX = 'countersign/event/v1\n'
 
-/** The parts of a header's text on both sides of its mac, keys by UTF-16 code units. */
+/** The header text before and after its MAC, with keys ordered by UTF-16 code units. */
 export interface HeaderParts {
   readonly before: string
   readonly after: string
@@ -156,12 +156,12 @@ function requestText(request: RequestMark): string {
   return `{"id":"${request.id}","mac":"${request.mac}"}`
 }
 
-/** HMAC-SHA-256 over every header field but the mac itself, base64url. */
+/** HMAC-SHA-256 over every header field except the MAC itself, base64url. */
 export function headerMac(parts: HeaderParts, key: MacKey): string {
   return textMac(EVENT_PREFIX, key, parts.before, parts.after)
 }
 
-/** The stored text: the mac is in its place of the order. */
+/** The stored header text, with the MAC in its place in the key order. */
 export function sealedText(parts: HeaderParts, mac: string): string {
   return `${parts.before},"mac":"${mac}"${parts.after}`
 }

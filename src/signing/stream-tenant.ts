@@ -1,17 +1,17 @@
-/** @module The tenant that a stream's name carries (REC-9), and the log that its events are leaves of. */
+/** @module The tenant that a stream's name contains (REC-9), and the tenant of the log that holds its events as leaves. */
 import { parseStream } from '../../schemas/names.ts'
 
-/** Undefined where the name is none of the ledger's. */
+/** Undefined if the name is not that of a ledger's stream. */
 export function streamTenant(stream: string): string | undefined {
   return parseStream(stream)?.tenant
 }
 
-/** Whether the stream holds a large value: no leaf of a log, since the event that names the value carries its digest. */
+/** Whether the stream holds a large value. Its events are not leaves of a log, since the event that names the value carries its digest. */
 export function isValueStream(stream: string): boolean {
   return stream.startsWith('value-') && parseStream(stream)?.kind === 'value'
 }
 
-/** Tenant of the log in which events of the stream are leaves; undefined where they are in none. */
+/** Tenant of the log that holds the stream's events as leaves; undefined if no log does. */
 export function logTenant(stream: string): string | undefined {
   return isValueStream(stream) ? undefined : streamTenant(stream)
 }

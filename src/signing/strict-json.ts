@@ -1,5 +1,5 @@
 /**
- * @module Strict JSON (REC-12 to REC-15): nothing that comes in is silently altered, and nothing stalls the process.
+ * @module Strict JSON (REC-12 to REC-15): no input is silently altered, and none stalls the process.
  */
 
 import { isUtf8 } from 'node:buffer'
@@ -13,30 +13,30 @@ export type { JsonResult } from './json-error.ts'
 
 export const JSON_MAX_BYTES = 512 * 1024
 const JSON_MAX_DEPTH = 64
-/** More members than a text of `JSON_MAX_BYTES` can hold with keys that differ: it bounds the work where a caller allows more bytes. */
+/** More members than a text of `JSON_MAX_BYTES` can hold with distinct keys; it bounds the work if a caller allows more bytes. */
 const JSON_MAX_KEYS = 100_000
-/** The scan calls itself once a level: a caller's own limit must not reach the end of the stack. */
+/** The scan recurses once per level, so a caller's own limit must not overflow the stack. */
 const DEPTH_CEILING = 512
 
 export interface StrictJsonOptions {
   /** Default `JSON_MAX_BYTES`. */
   readonly maxBytes?: number
-  /** Lists and objects around a value, a scalar alone having none. Default `JSON_MAX_DEPTH`, at most 512. */
+  /** Nesting depth of lists and objects; a scalar alone has none. Default `JSON_MAX_DEPTH`, at most 512. */
   readonly maxDepth?: number
-  /** Members of all objects together. Default `JSON_MAX_KEYS`. */
+  /** Total number of members of all objects. Default `JSON_MAX_KEYS`. */
   readonly maxKeys?: number
 }
 
 /**
- * Parses UTF-8 bytes that came from outside. Refuses, with the place: invalid UTF-8 and a byte order mark, nesting, size, keys
- * that repeat, `__proto__` as a key in any spelling, lone surrogates, numbers whose value a double does not keep. Never throws.
+ * Parses UTF-8 bytes from outside. Refuses, with the place: invalid UTF-8, a byte order mark, excessive nesting or size, repeated keys,
+ * `__proto__` as a key in any spelling, lone surrogates, and numbers whose value a double does not keep. Never throws.
  */
 export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = {}): JsonResult {
   const text = textOf(bytes, options)
   return typeof text === 'string' ? parseScanned(text, options) : text
 }
 
-/** The same in slices of counted steps: however many keys, items and escapes a text has, none takes long. */
+/** `parseStrictJson` in slices of counted steps: no slice takes long, whatever number of keys, items and escapes the text has. */
 export function* parseStrictJsonInSlices(bytes: Uint8Array, options: StrictJsonOptions = {}): Sliced<JsonResult> {
   const text = textOf(bytes, options)
   return typeof text === 'string' ? yield* parseInSlices(text, limitsOf(options)) : text
@@ -53,15 +53,15 @@ function textOf(bytes: Uint8Array, options: StrictJsonOptions): string | JsonRes
   return text
 }
 
-/** The same for text that is already decoded; `maxBytes` does not apply. */
+/** `parseStrictJson` for text that is already decoded; `maxBytes` does not apply. */
 export function parseStrictText(text: string, options: StrictJsonOptions = {}): JsonResult {
   if (!text.isWellFormed()) return jsonFailure('json-surrogate', 0, 'half of a surrogate pair is not a character')
   return parseScanned(text, options)
 }
 
 /**
- * Judges a value built in process by the same rules. `undefined`, functions, symbols, bigints, holes, accessors and instances of
- * classes are `json-type`; a cycle is `json-depth`. Never throws, never calls `toJSON` or a getter.
+ * Checks a value built in process by the same rules. `undefined`, functions, symbols, bigints, holes, accessors and instances of classes
+ * are `json-type`; a cycle is `json-depth`. Never throws, never calls `toJSON` or a getter.
  */
 export function checkJsonValue(value: unknown, options: StrictJsonOptions = {}): JsonResult {
   const error = checkValue(value, { ...limitsOf(options), maxBytes: options.maxBytes ?? JSON_MAX_BYTES })
@@ -88,13 +88,13 @@ function limitsOf(options: StrictJsonOptions): ScanLimits {
   }
 }
 
-/** The text of valid UTF-8 (RFC 3629), where nothing is replaced by U+FFFD; undefined for anything else. A byte order mark stays in the text as U+FEFF. */
+/** Decodes valid UTF-8 (RFC 3629) without replacing anything by U+FFFD; undefined for other bytes. A byte order mark stays in the text as U+FEFF. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   if (!isUtf8(bytes)) return undefined
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
 }
 
-/** Offset of the first byte that no valid text has there; the length where the bytes are valid. */
+/** Offset of the first byte of the first invalid sequence; the length if all bytes are valid. */
 function invalidUtf8At(bytes: Uint8Array): number {
   let at = 0
   while (at < bytes.length) {

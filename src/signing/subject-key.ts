@@ -1,4 +1,7 @@
-/** @module Keys of subjects: what a rule of redaction keeps is encrypted under one, and cannot be read any more once it is destroyed (LIFE-2 to LIFE-4). */
+/**
+ * @module Keys of data subjects: values kept by a redaction rule are encrypted under one, and become unreadable once it is destroyed
+ * (LIFE-2 to LIFE-4).
+ */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 import { fromBase64url } from './base64url.ts'
 
@@ -11,11 +14,11 @@ const MARK_INFO = 'countersign/subject-mark/v1\n'
 const WRAP_INFO = 'countersign/subject-wrap/v1\n'
 
 export interface SubjectKey {
-  /** Says nothing of whose it is. */
+  /** Does not reveal the subject. */
   readonly id: string
-  /** Encrypts. */
+  /** Encryption key. */
   readonly encrypt: Uint8Array
-  /** Of the digests in markers, and of those that are recorded of what was sent. */
+  /** Key of the digests in redaction markers, and of the recorded digests of what was sent. */
   readonly mark: Uint8Array
 }
 
@@ -26,22 +29,22 @@ export function subjectKey(id: string, secret: Uint8Array): SubjectKey {
   return { id, encrypt: derive(secret, ENCRYPT_INFO), mark: derive(secret, MARK_INFO) }
 }
 
-/** The secret as it is stored: under a key of the ring, for its own id alone. */
+/** The secret as it is stored: encrypted under a key of the ring and bound to its own id. */
 export function wrapSecret(ringSecret: Uint8Array, id: string, of: { secret: Uint8Array; nonce: Uint8Array }): string {
   return sealed(derive(ringSecret, WRAP_INFO), { aad: id, nonce: of.nonce, plain: of.secret })
 }
 
-/** Undefined where it is not what was wrapped under this key of the ring for this id. */
+/** Undefined unless the text was wrapped under this key of the ring for this id. */
 export function unwrapSecret(ringSecret: Uint8Array, id: string, wrapped: string): Uint8Array | undefined {
   return opened(derive(ringSecret, WRAP_INFO), { aad: id, sealed: wrapped })
 }
 
-/** `aad`: where the ciphertext belongs; elsewhere it cannot be read. */
+/** `aad` is the place of the ciphertext, which cannot be decrypted in any other place. */
 export function encryptUnder(key: SubjectKey, aad: string, of: { text: string; nonce: Uint8Array }): string {
   return sealed(key.encrypt, { aad, nonce: of.nonce, plain: Buffer.from(of.text) })
 }
 
-/** Undefined where it was not encrypted under this key for this place. */
+/** Undefined unless the text was encrypted under this key for this place. */
 export function decryptUnder(key: SubjectKey, aad: string, encrypted: string): string | undefined {
   const plain = opened(key.encrypt, { aad, sealed: encrypted })
   return plain === undefined ? undefined : Buffer.from(plain).toString()

@@ -1,4 +1,4 @@
-/** @module What a verified access token says: who acts, for whom, in which tenant, allowed what (RFC 9068, RFC 8693 `act`). */
+/** @module The claims of a verified access token: the actor, the principal it acts for, the tenant and the scopes (RFC 9068, RFC 8693 `act`). */
 import { z } from 'zod'
 import { VIA_MAX } from '../../schemas/header.ts'
 import { RunId, Tenant } from '../../schemas/names.ts'
@@ -19,7 +19,7 @@ export const SCOPES = [
 ] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** A token with this scope and no other lets its bearer read counters, never an event: it may live long enough for a scraper's settings. */
+/** A token with this scope alone reads counters and never an event, so it may live long enough for a scraper's settings. */
 export const LONG_LIVED_SCOPE = 'metrics:read' satisfies Scope
 
 /** The caller, as the ledger records it: every field comes from the token, none from a request. */
@@ -27,26 +27,26 @@ export interface Principal {
   readonly tenant: string
   /** The token's `sub`. */
   readonly subject: string
-  /** Who acts: `act.sub`, else `sub`. */
+  /** The acting party: `act.sub`, or else `sub`. */
   readonly actor: string
-  /** For whom: `sub` where there is an `act`. */
+  /** The party acted for: `sub`, if there is an `act`. */
   readonly principal?: string
-  /** Actors before this one, nearest first. */
+  /** Earlier actors, most recent first. */
   readonly via?: readonly string[]
-  /** What the bearer may decide (RFC 9068, section 2.2.3.1). */
+  /** Roles by which the bearer may decide (RFC 9068, section 2.2.3.1). */
   readonly roles?: readonly string[]
   readonly scopes: ReadonlySet<string>
-  /** It reads no bodies, in the answers to what it writes either. */
+  /** The bearer must not see bodies, not even in the answers to its own writes. */
   readonly withoutBodies?: true
-  /** The one run the token is bound to. */
+  /** The one run that the token is bound to. */
   readonly run?: string
-  /** The one agent the token is bound to. */
+  /** The one agent that the token is bound to. */
   readonly agent?: string
   /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
 
-/** RFC 8693 section 4.1: who acts now, and inside it who acted before. */
+/** RFC 8693 section 4.1: the current actor, with the earlier actors nested inside. */
 export interface ActClaim {
   readonly sub: string
   readonly act?: ActClaim | undefined
@@ -71,7 +71,7 @@ const Claims = z.object({
   roles: z.array(NameText).max(ROLES_MAX).optional(),
 })
 
-/** The caller that verified claims name; undefined where a name is not one that a header may hold. */
+/** The caller named by verified claims; undefined if a name is not valid in a header. */
 export function principalOf(payload: { readonly [claim: string]: unknown }): Principal | undefined {
   const claims = Claims.safeParse(payload)
   const actors = actorChain(payload.act)
@@ -93,7 +93,7 @@ export function principalOf(payload: { readonly [claim: string]: unknown }): Pri
   }
 }
 
-/** The `sub`s of nested `act` claims, outermost first; undefined where one is malformed or the chain is too long. */
+/** The `sub`s of nested `act` claims, outermost first; undefined if one is malformed or the chain is too long. */
 function actorChain(act: unknown): readonly string[] | undefined {
   const actors: string[] = []
   for (let inner = act; inner !== undefined; ) {

@@ -1,4 +1,4 @@
-/** @module Access tokens of the ledger's own (RFC 9068), signed with Ed25519, and the public keys that check them. */
+/** @module Access tokens that the ledger issues itself (RFC 9068), signed with Ed25519, and the public keys that verify them. */
 import { createPublicKey, randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 import type { LedgerKeys, TokenKey } from './ledger-keys.ts'
@@ -21,11 +21,11 @@ export interface TokenRequest {
   readonly ttlSeconds: number
   /** Milliseconds since 1970. */
   readonly now: number
-  /** The token's `jti`; by default a new one. */
+  /** The token's `jti`. Defaults to a new one. */
   readonly id?: string
 }
 
-/** A signed token. Throws `TypeError` where no key may sign. */
+/** A signed token. Throws `TypeError` if all keys are retired. */
 export async function issueToken(request: TokenRequest): Promise<string> {
   const key = tokenSigner(request.keys)
 
@@ -42,7 +42,7 @@ export async function issueToken(request: TokenRequest): Promise<string> {
     .sign(key.privateKey)
 }
 
-/** The key that signs tokens now. Throws `TypeError` where none may. */
+/** The key that currently signs tokens. Throws `TypeError` if all keys are retired. */
 export function tokenSigner({ tokenKeys }: Pick<LedgerKeys, 'tokenKeys'>): TokenKey {
   const key = tokenKeys.findLast((candidate) => candidate.retired === undefined)
   if (key === undefined) throw new TypeError('no token key may sign')
@@ -62,7 +62,7 @@ export interface PublicJwk {
   readonly use: 'sig'
 }
 
-/** The body of `/.well-known/jwks.json`: keys whose tokens are taken. The checkpoint key is no token key and is not among them. */
+/** The body of `/.well-known/jwks.json`: the keys whose tokens are accepted. The checkpoint key does not sign tokens and is not among them. */
 export function publicJwks(keys: Pick<LedgerKeys, 'tokenKeys'>): { readonly keys: readonly PublicJwk[] } {
   const valid = keys.tokenKeys.filter((key) => key.retired === undefined)
   return {

@@ -1,4 +1,4 @@
-/** @module Which key and which algorithms may check a token: fixed at start, never taken from the token (RFC 8725 section 3). */
+/** @module Selects the key and the algorithms that may verify a token: fixed by configuration, never taken from the token (RFC 8725 section 3). */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { Tenant } from '../../schemas/names.ts'
@@ -11,18 +11,18 @@ const TRUSTED_ALGORITHMS = ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'] as co
 type TrustedAlgorithm = (typeof TRUSTED_ALGORITHMS)[number]
 const SHARED_ALGORITHM = 'HS256'
 
-/** Another issuer, with its public keys as they were handed to us: nothing is fetched. */
+/** Another issuer, with its public keys from the configuration; no key is fetched. */
 export interface TrustedIssuer {
   readonly issuer: string
   readonly jwks: JSONWebKeySet
   readonly algorithms: readonly TrustedAlgorithm[]
-  /** The tenants that it may speak for; `["*"]` is every one. */
+  /** The tenants that it may issue tokens for; `["*"]` means every tenant. */
   readonly tenants: readonly string[]
 }
 
 const EVERY_TENANT = '*'
 
-/** Thrown at start for settings that no token could be trusted under; `code` is stable. */
+/** Thrown for settings under which no token could be trusted; `code` is stable. */
 export class TokenTrustError extends Error {
   readonly code:
     | 'token-secret-weak'
@@ -41,15 +41,15 @@ export class TokenTrustError extends Error {
 export interface TrustedKey {
   readonly algorithms: readonly string[]
   readonly key: KeyObject | Uint8Array | JWTVerifyGetKey
-  /** From then on it checks nothing; milliseconds since 1970. Absent: it has no end. */
+  /** The key verifies nothing from this time on; milliseconds since 1970. Absent: the key does not expire. */
   readonly retiredMs?: number
-  /** The tenants that it checks tokens of. Absent: every one. */
+  /** The tenants whose tokens the key may verify. Absent: every tenant. */
   readonly tenants?: ReadonlySet<string>
 }
 
 export type KeyFault = 'token-issuer' | 'token-algorithm' | 'token-key'
 
-/** What an unverified token claims about itself: enough to pick a key, believed only once that key has checked it. */
+/** Unverified claims of a token about itself: enough to select a key, and trusted only after that key has verified the token. */
 interface ClaimedOrigin {
   readonly issuer: unknown
   readonly alg: unknown
@@ -66,12 +66,12 @@ export interface TrustSettings {
 
 export type KeyPicker = (origin: ClaimedOrigin) => TrustedKey | KeyFault
 
-/** Throws `TokenTrustError` where the issuers are none that could be trusted. */
+/** Throws `TokenTrustError` if an entry of the trusted issuers is invalid. */
 export function assertTrust(settings: Pick<TrustSettings, 'issuer' | 'trusted'>): void {
   trustedIssuers(settings)
 }
 
-/** Look-ups are in Maps only: a `kid` such as `__proto__` or `../key` names nothing. Throws `TokenTrustError`. */
+/** Keys are looked up in Maps only, so a `kid` such as `__proto__` or `../key` finds nothing. Throws `TokenTrustError`. */
 export function createKeyPicker(keys: Pick<LedgerKeys, 'tokenKeys'>, settings: TrustSettings): KeyPicker {
   const own = new Map(keys.tokenKeys.map((key) => [key.kid, ownKey(key)]))
   const others = trustedIssuers(settings)
@@ -119,14 +119,14 @@ function trustedIssuers({
   return issuers
 }
 
-/** HS256 with a public key as the secret, and `none`, stay out by never being on a list. */
+/** HS256 with a public key as the secret, and `none`, are excluded because no list contains them. */
 function checkAlgorithms(algorithms: readonly string[]): void {
   const safe: readonly string[] = TRUSTED_ALGORITHMS
   if (algorithms.length > 0 && algorithms.every((algorithm) => safe.includes(algorithm))) return
   throw new TokenTrustError('token-algorithm-unsafe', `algorithms for a trusted issuer are among ${safe.join(', ')}`)
 }
 
-/** The entry comes from a file: it may lack what its type has. */
+/** The entry comes from a file and may not match its type. */
 function checkTenants(issuer: string, tenants: unknown): void {
   const isList = Array.isArray(tenants) && tenants.length > 0
   if (isList && tenants.every((name) => name === EVERY_TENANT || Tenant.safeParse(name).success)) return

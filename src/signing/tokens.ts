@@ -1,4 +1,4 @@
-/** @module Checking bearer tokens: an allow-list of algorithms for each key, every claim demanded, verified ones cached for a moment. */
+/** @module Verification of bearer tokens: an allow-list of algorithms per key, all required claims checked, verified tokens cached for a minute. */
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { sha256Hex } from './digests.ts'
@@ -19,10 +19,10 @@ export { issueToken, publicJwks, type TokenRequest, tokenSigner } from './token-
 export { assertTrust, TokenTrustError, type TrustedIssuer } from './token-trust.ts'
 
 export const TOKEN_MAX_CHARS = 8 * 1024
-/** How long a verified token passes without being verified again; never beyond its own end or its key's. */
+/** How long a verified token is accepted without being verified again; never beyond its own expiry or that of its key. */
 const TOKEN_CACHE_MS = 60_000
 
-/** For the log only: a caller learns no more than that the token was refused. */
+/** For the log only; the caller learns no more than that the token was refused. */
 export type TokenFault =
   | KeyFault
   | 'token-too-large'
@@ -44,41 +44,47 @@ export type TokenResult =
 type TokenKeys = Pick<LedgerKeys, 'tokenKeys'>
 
 export interface TokenVerifierOptions extends Omit<TrustSettings, 'trusted'> {
-  /** A function is called for each token: other keys than before clear the cache. */
+  /** A function is called for each token; when it returns other keys, the cache is cleared. */
   readonly keys: TokenKeys | (() => TokenKeys)
-  /** Likewise: an issuer that is there no longer is trusted no longer. Throws `TokenTrustError` at the first token where it is no safe list. */
+  /** As `keys`: an issuer that was removed from the list is no longer trusted. Throws `TokenTrustError` at the first token if the list is not safe. */
   readonly trusted?: readonly TrustedIssuer[] | (() => readonly TrustedIssuer[]) | undefined
   readonly audience: string
   /** Default 30. */
   readonly clockToleranceSeconds?: number
-  /** Longest life of a token, from `iat` (else from now) to `exp`. Default one day. One that only reads metrics may live for `SCRAPE_TOKEN_MAX_SECONDS`. */
+  /**
+   * Longest lifetime of a token in seconds, from `iat` (or now if absent) to `exp`. Default one day. A token that only reads metrics may
+   * live for `SCRAPE_TOKEN_MAX_SECONDS`.
+   */
   readonly maxLifetimeSeconds?: number
-  /** Verified tokens cached. Default 10,000. */
+  /** Size of the cache of verified tokens. Default 16 MiB. */
   readonly cacheMaxBytes?: number
-  /** `implied`, the default: whoever has `runs:read` has `payloads:read`, as tokens of before that scope. `required`: that scope alone gives bodies. */
+  /**
+   * `implied`, the default: `runs:read` includes `payloads:read`, as in tokens issued before that scope existed. `required`: only
+   * `payloads:read` and `audit:read` give access to bodies.
+   */
   readonly payloadScope?: 'implied' | 'required'
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
 export interface TokenVerifier {
-  /** At once where the token was verified a moment ago. */
+  /** Returns synchronously if the result is cached. */
   readonly verify: (token: string) => TokenResult | Promise<TokenResult>
-  /** Forgets every verified token: to be called when a key is revoked or rotated. */
+  /** Forgets all verified tokens; call it when a key is revoked or rotated. */
   readonly clear: () => void
-  /** What the verified tokens take in memory. */
+  /** Memory used by the cached tokens, in bytes. */
   readonly cacheBytes: number
 }
 
 const CLOCK_TOLERANCE_SECONDS = 30
 export const TOKEN_MAX_SECONDS = 24 * 60 * 60
-/** For a token whose only scope is `LONG_LIVED_SCOPE`. */
+/** Longest lifetime of a token whose only scope is `LONG_LIVED_SCOPE`. */
 export const SCRAPE_TOKEN_MAX_SECONDS = 366 * TOKEN_MAX_SECONDS
 const CACHE_MAX_BYTES = 16 * 1024 * 1024
-/** Claims, sets and the cache's own, rounded up; the texts come on top. */
+/** Claims, sets and the cache's own overhead, rounded up; the size of the token's text is added. */
 const ENTRY_BYTES = 1_024
 
-/** Compact JWS: three parts of base64url, none empty. A JWE has five, an unsecured JWS an empty last one. */
+/** Compact JWS: three non-empty parts of base64url. A JWE has five parts; an unsecured JWS has an empty last one. */
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 
 interface Verified {
@@ -86,12 +92,12 @@ interface Verified {
   readonly untilMs: number
 }
 
-/** Throws `TokenTrustError` on settings under which no token could be trusted (a shared secret below 32 bytes, ...). */
+/** Throws `TokenTrustError` on settings under which no token could be trusted, such as a shared secret below 32 bytes. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const cache = new LRUCache<string, Verified>({ maxSize: options.cacheMaxBytes ?? CACHE_MAX_BYTES })
   let trust = currentTrust(options)
   let pick = pickerOf(trust, options)
-  /** A check that began before the cache was cleared must not fill it afterwards. */
+  /** A verification that began before the cache was cleared must not fill it afterwards. */
   let generation = 0
   const clear = () => {
     generation++
@@ -108,7 +114,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     if (token.length > TOKEN_MAX_CHARS) return { ok: false, code: 'token-too-large' }
     refresh()
     const nowMs = options.now()
-    // By its hash: the cache holds nothing that could be used as a token.
+    // Cached by its hash, so that the cache holds nothing that could be used as a token.
     const name = sha256Hex(token)
     const known = cache.get(name)
     return known !== undefined && nowMs < known.untilMs ? known.result : verifyAnew(token, name, nowMs)
@@ -152,7 +158,7 @@ interface Verification extends TokenVerifierOptions {
   readonly nowMs: number
 }
 
-/** With the end of the key, where it has one. */
+/** Verifies a token. The result includes the expiry of the key, if it has one. */
 async function verifyToken(
   token: string,
   options: Verification,
@@ -171,7 +177,7 @@ async function verifyToken(
 
 function pickKey(token: string, { pick, nowMs }: Verification): TrustedKey | TokenFault {
   const header = decodeProtectedHeader(token)
-  // No extension is understood here, so none may be critical (RFC 7515 section 4.1.11); `b64` needs one.
+  // No extension is supported, so none may be critical (RFC 7515 section 4.1.11); `b64` requires one.
   if ('crit' in header || 'b64' in header) return 'token-critical-header'
   return pick({ issuer: decodeJwt(token).iss, alg: header.alg, kid: header.kid, nowMs })
 }
@@ -207,7 +213,7 @@ function judge(payload: JWTPayload, options: Verification): TokenResult {
   return lifetime > longest ? refused('token-lifetime') : { ok: true, claims: withImplied(claims, options) }
 }
 
-/** Either opens the bodies of a run. */
+/** Scopes that give access to the bodies of a run. */
 const READ_BODIES = ['payloads:read', 'audit:read']
 
 function withImplied(claims: Principal, { payloadScope = 'implied' }: TokenVerifierOptions): Principal {
@@ -243,6 +249,6 @@ const FAULT_OF_CODE: ReadonlyMap<string, TokenFault> = new Map([
 function faultOf(error: unknown): TokenFault {
   if (error instanceof errors.JWTClaimValidationFailed) return FAULT_OF_CLAIM.get(error.claim) ?? 'token-claims'
   if (error instanceof errors.JOSEError) return FAULT_OF_CODE.get(error.code) ?? 'token-malformed'
-  // Key material that does not fit its algorithm, or bytes that are no JSON: nothing a valid token brings about.
+  // Key material that does not fit its algorithm, or bytes that are not JSON; a valid token causes neither.
   return 'token-malformed'
 }

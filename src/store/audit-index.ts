@@ -1,13 +1,13 @@
 /**
- * @module The port of the auditors' index: what every event says, in the order of its tenant's log, in one local file. Rows never
- * change, so that whatever is asked as of a size of the log gets the same answer later. Losing the file loses nothing: it is rebuilt.
+ * @module The port of the auditors' index: one row per event, in the order of its tenant's log, in one local file. Rows never change, so a query as of a
+ * given log size always gets the same answer. The file can be lost without loss of data: it is rebuilt.
  */
 import type { AuditRow } from '../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { DerivedFile } from './derived-file.ts'
 import type { Position } from './event-store.ts'
 
-/** What an event adds to the bill. Money in 1e-9 units, signed. */
+/** What an event adds to the spend. Money in units of 1e-9, signed. */
 export interface ChargeRow {
   readonly agent: string
   readonly tokens: number
@@ -20,54 +20,54 @@ export interface ChargeRow {
 export interface AuditEntry {
   readonly row: AuditRow
   readonly charges: readonly ChargeRow[]
-  /** Words to be found by; empty: none. */
+  /** Text to index for full-text search; empty if there is none. */
   readonly text: string
 }
 
 export interface AuditBatch {
   readonly entries: readonly AuditEntry[]
-  /** State of each stream's charges, as JSON. */
+  /** State of each stream's charges, as JSON, by stream. */
   readonly states: ReadonlyMap<string, string>
-  /** Streams that are none of the ledger's: no row is made of them. */
+  /** Streams that do not belong to the ledger: no rows are made for them. */
   readonly foreign: readonly string[]
   readonly progress: AuditProgress
-  /** One of many that follow each other: what finds words is put in order when they are over. Default: this one is not. */
+  /** Whether the batch is one of a long series: the word index then merges its segments later. Default: false. */
   readonly isBulk?: boolean
 }
 
-/** The last record that was looked at: another event in its place is another store, or an older copy of this one. */
+/** The last record that was read. A different record at this position means another store, or an older copy of this one. */
 export interface AuditProgress {
   readonly position: Position
-  /** Of its header text. */
+  /** Digest of the record's header text. */
   readonly digest: string
 }
 
 /** The first `size` events of a tenant's log. */
 export interface AuditPin {
   readonly size: number
-  /** Of its last event. */
+  /** Position of the last of these events. */
   readonly position: Position
   readonly eventId: string
 }
 
-/** What a read is confined to: a tenant, and the log as it was. */
+/** Scope of a read: one tenant, and the log at one size. */
 export interface AuditView {
   readonly tenant: string
   readonly size: number
 }
 
 export interface AuditFilter extends Omit<EventQuery, 'text'> {
-  /** Words, each phrase several that stand together. */
+  /** Phrases to search for, each a list of consecutive words. */
   readonly phrases?: readonly (readonly string[])[]
   readonly reservation?: string
-  /** Only events whose writer's clock was behind. */
+  /** Only events whose writer had a clock that was behind. */
   readonly clocked?: boolean
 }
 
 export interface LeafPage {
-  /** Exclusive; undefined begins at the start of the order. */
+  /** Exclusive; undefined starts at the beginning of the order. */
   readonly after: number | undefined
-  /** Inclusive: no further than this is looked. */
+  /** Inclusive: rows after this leaf are not examined. */
   readonly upTo?: number
   readonly limit: number
   readonly newestFirst?: boolean
@@ -87,17 +87,17 @@ export interface RunGroup {
   readonly firstTime: string
   readonly lastTime: string
   readonly rejections: number
-  /** The last event that ends a run; absent while the run is open. */
+  /** The last event that ends the run; absent while the run is open. */
   readonly end?: { readonly leaf: number; readonly type: string }
 }
 
-/** A stretch of the log that one statement looks through: leaves after `after` up to `upTo`. */
+/** A range of the log that one statement examines: leaves after `after` up to `upTo`. */
 export interface LeafWindow {
   readonly after: number
   readonly upTo: number
 }
 
-/** Where a walk over all runs stands: by run, then by revision. */
+/** Position of a scan over all runs: ordered by run, then by revision. */
 export interface RunPlace {
   readonly run: string
   readonly revision: number
@@ -105,18 +105,18 @@ export interface RunPlace {
 
 export interface RunStart {
   readonly run: string
-  /** Of its first event. */
+  /** Time of the run's first event. */
   readonly time: string
 }
 
 /** Runs in the order of their names. */
 export interface RunStarts {
   readonly starts: readonly RunStart[]
-  /** Where to go on; undefined where the walk is over. */
+  /** Where to continue; undefined at the end of the scan. */
   readonly next?: string
 }
 
-/** So many events of a run: what they say, and the revision to go on behind, where there are more. */
+/** A summary of a bounded number of events of a run, and the revision after which to continue if there are more. */
 export interface RunPart {
   readonly group?: RunGroup
   readonly next?: number
@@ -137,9 +137,9 @@ export interface SpendGroup {
   readonly currency?: string
 }
 
-/** Sums are stored of so many leaves each: those from `block * SUM_BLOCK_LEAVES` on. */
+/** Leaves per stored sum: a block begins at leaf `block * SUM_BLOCK_LEAVES`. */
 export const SUM_BLOCK_LEAVES = 4_096
-/** Characters of a time that sums are kept apart by: `2026-01-31T23`, an hour. */
+/** Length of the time prefix by which sums are kept apart, in characters: `2026-01-31T23`, one hour. */
 export const SUMMED_TIME_CHARS = 13
 
 export type SummedBy = Exclude<SpendBy, 'run'>
@@ -147,15 +147,15 @@ export type SummedFilter = Pick<AuditFilter, 'agent' | 'provider' | 'model'>
 
 export interface BlockPage extends KeyPage {
   readonly by: SummedBy
-  /** Exclusive, then inclusive. */
+  /** `after` is exclusive, `upTo` inclusive. */
   readonly blocks: { readonly after: number; readonly upTo: number }
-  /** Inclusive, then exclusive. */
+  /** `from` is inclusive, `before` exclusive. */
   readonly hours: { readonly from: string | undefined; readonly before: string | undefined }
   /** Blocks with charges in one of these hours are left out. */
   readonly except: readonly string[]
 }
 
-/** Sums of runs along so many events; the last group may go on in the next stretch. */
+/** Sums by run over a bounded number of events; the last group may continue in the next window. */
 export interface SpendWindow {
   readonly groups: readonly SpendGroup[]
   readonly next?: RunPlace
@@ -169,65 +169,68 @@ export interface KeyGroup {
 }
 
 export interface AuditIndex extends DerivedFile {
-  /** Whether the rows are those that this ledger's processes wrote. Reads all of them where that is not known; of the index of words its head is covered. */
+  /** Whether the rows were written by processes of this ledger. Reads all rows if that is not known yet; of the word index only the head is covered. */
   isAuthentic(): Promise<boolean>
   /**
-   * What the file system says of the file now, where all of it is known to be this ledger's: whoever reads the file beside its owner may believe
-   * what it reads while the file system still says so. Undefined where that is not known, and of an index in memory.
+   * The file system's state of the file (as `stat` reports it) if all its content is known to be this ledger's: a reader other than the file's owner may
+   * trust the content as long as that state is unchanged. Undefined if the content is not known to be authentic, and for an index in memory.
    */
   knownState(): string | undefined
   /**
-   * Notes beside the file what it holds now, where all of it is known to be this ledger's: who opens it next, or reads it beside this process, need not
-   * read its rows to know. Costs nothing while nothing was written.
+   * Writes a note next to the file about its current content if all of it is known to be this ledger's, so that the next process that opens or reads the
+   * file can trust it without reading its rows. Costs nothing if nothing was written since.
    */
   noteFile(): void
-  /** Another connection of this process is about to open the file: until `opened`, what that changes about it is nobody else's writing. */
+  /** Announces that another connection of this process is about to open the file: changes to the file until `opened` are not taken for another writer's. */
   opening(): void
   opened(): void
   progress(): AuditProgress | undefined
-  /** Leaves of a tenant so far. */
+  /** Number of leaves of a tenant so far. */
   size(tenant: string): number
   isForeign(stream: string): boolean
   hasStream(stream: string): boolean
   chargeState(stream: string): string | undefined
-  /** What the last claim of a call says: it may have been claimed again, by another agent. */
+  /** Agent and tool of the last claim of a call; the call may have been claimed again, by another agent. */
   claim(tenant: string, stream: string, call: string): { readonly agent?: string; readonly tool?: string } | undefined
-  /** All of it and the new progress in one transaction; false, and nothing, where another writer was first: `from` is no longer the progress. */
+  /**
+   * Saves the batch and the new progress in one transaction; saves nothing and returns false if another writer was first, that is, `from` is no longer the
+   * progress.
+   */
   save(batch: AuditBatch, from: Position | undefined): boolean
-  /** The whole log as it is, or its first `size` events; undefined where it has fewer, or none. */
+  /** The whole log as it is now, or its first `size` events; undefined if it has fewer, or none. */
   pin(tenant: string, size?: number): AuditPin | undefined
   row(tenant: string, leaf: number): AuditRow | undefined
   rowOf(tenant: string, eventId: string): AuditRow | undefined
   rows(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
-  /** Claims that no outcome followed. */
+  /** Claims without a subsequent outcome. */
   openCalls(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
-  /** Reservations that neither a settle nor a release followed. */
+  /** Reservations without a subsequent settle or release. */
   openReservations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
-  /** Failed or unknown compensations that no success and no resolution followed. */
+  /** Failed or unknown compensations without a subsequent success or resolution. */
   openCompensations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
-  /** So many runs by name, those that begin within the view; with `openOnly` fewer, those without an end. */
+  /** The next `runs` runs by name that begin within the view; with `openOnly`, only those of them that have no end. */
   runStarts(
     view: AuditView,
     walk: { readonly after: string; readonly runs: number; readonly openOnly: boolean },
   ): RunStarts
   runPart(view: AuditView, run: string, walk: { readonly after: number; readonly rows: number }): RunPart
-  /** Revisions of a run that are not there, from one on, as far as so many rows tell: at most `limit` of them, and where to go on. */
+  /** Missing revisions of a run, from `from` on, found within `rows` rows: at most `limit` of them, and where to continue. */
   missingRevisions(
     view: AuditView,
     run: string,
     walk: { readonly from: number; readonly rows: number; readonly limit: number },
   ): MissingWindow
-  /** Sums over one window; the sums of all windows make the answer. */
+  /** Sums over one window; the caller adds up the sums of all windows. */
   spend(
     view: AuditView,
     filter: AuditFilter,
     page: KeyPage & { readonly window: LeafWindow } & { readonly by: SpendBy },
   ): readonly SpendGroup[]
-  /** The same of whole blocks, from their stored sums. */
+  /** The same for whole blocks, from their stored sums. */
   spendOfBlocks(view: AuditView, filter: SummedFilter, page: BlockPage): readonly SpendGroup[]
   /** Whole blocks of the view with charges in one of these hours. */
   spendBlocksAt(view: AuditView, hours: readonly string[]): readonly number[]
-  /** Sums by run, in the order of runs, of so many of their events. */
+  /** Sums by run, in the order of runs, over the next `rows` events. */
   spendOfRuns(
     view: AuditView,
     filter: AuditFilter,
@@ -236,7 +239,7 @@ export interface AuditIndex extends DerivedFile {
   keys(view: AuditView, filter: AuditFilter, page: KeyPage & { readonly window: LeafWindow }): readonly KeyGroup[]
 }
 
-/** What questions are answered from. */
+/** The part of the index that queries are answered from. */
 export type ReadableIndex = Omit<
   AuditIndex,
   keyof DerivedFile | 'isAuthentic' | 'knownState' | 'noteFile' | 'opening' | 'opened' | 'save'

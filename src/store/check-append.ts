@@ -1,4 +1,4 @@
-/** @module What every backend demands of an append before it looks at its streams. A breach is an error of the caller, not a refusal. */
+/** @module Checks that every backend makes on an append before it reads any stream. A violation is an error of the caller, not a refusal. */
 import type { AppendRecord } from '../../schemas/header.ts'
 import { type Append, NO_STREAM } from './event-store.ts'
 
@@ -8,8 +8,8 @@ function recordBytes(record: AppendRecord): number {
 }
 
 /**
- * Bytes of the whole append. Throws `RangeError` for an append that is empty or over `maxAppendBytes`, an expected revision that is
- * none, a nameless stream, or one request id on two of its records.
+ * Returns the size of the append in bytes. Throws `RangeError` for an append that is empty or over `maxAppendBytes`, an invalid expected revision, an
+ * empty stream name, or a request id that occurs on two of its records.
  */
 export function checkAppend({ stream, expectedRevision, records }: Append, maxAppendBytes: number): number {
   if (stream === '') throw new RangeError('an append needs the name of its stream')

@@ -1,31 +1,31 @@
-/** @module What the files beside the event store have in common: they follow it, and one that is lost or in doubt is rebuilt from it. */
+/** @module The common interface of the files kept next to the event store: they follow the store, and a file that is lost or in doubt is rebuilt from it. */
 import { StoreUnavailableError } from './event-store.ts'
 
 export interface DerivedFile extends Disposable {
-  /** Deletes the file and rebuilds it, empty: whoever follows the store with it begins at the start. `reason` goes to the log. */
+  /** Deletes the file and creates it anew, empty: its followers start again at the beginning of the store. `reason` is logged. */
   renew(reason: string): void
-  /** Calls back after the file was rebuilt, by `renew` or because it was found damaged; returns the unsubscriber. */
+  /** Calls `listener` after the file was rebuilt, by `renew` or because it was found damaged; returns the unsubscriber. */
   onRenewed(listener: () => void): () => void
 }
 
-/** Vouches for what a file holds, with keys that whoever edits the file has not. */
+/** Authenticates the content of a file with keys that an attacker who edits the file does not have. */
 export interface FileGuard {
   readonly rowKey: () => Uint8Array
-  /** HMAC-SHA-256 under the row key over both texts in UTF-8, one behind the other, in lowercase hexadecimal digits. */
+  /** HMAC-SHA-256 under the row key over the concatenation of both texts in UTF-8, in lowercase hexadecimal digits. */
   readonly rowMac: (table: string, row: string) => string
   readonly seal: (text: string) => string
   readonly holds: (text: string, seal: string) => boolean
 }
 
-/** Why a file is rebuilt that somebody else wrote to. */
+/** Reason for rebuilding a file that another party wrote to. */
 export const NOT_AUTHENTIC = 'it holds other than this ledger wrote, or was sealed with a key that was rotated away'
 
 export interface DerivedFileOptions {
   /** A path, or `:memory:`. */
   readonly path: string
-  /** Absent where nobody else can write the file, as in memory: what it holds is then taken as it is. */
+  /** Absent if no other process can write the file, such as a file in memory: its content is then trusted. */
   readonly guard?: FileGuard | undefined
-  /** Called each time the file is rebuilt, at open too. */
+  /** Called each time the file is rebuilt, including when it is opened. */
   readonly onRenewed?: ((renewal: DerivedFileRenewal) => void) | undefined
 }
 
@@ -36,7 +36,7 @@ export interface DerivedFileRenewal {
 
 const RETRY_AFTER_MS = 1_000
 
-/** The file was found damaged at this call and has been rebuilt, empty: what was under way begins again from its progress. */
+/** The file was found damaged during this call and has been rebuilt, empty: the interrupted operation starts again from the file's progress. */
 export class DerivedFileRenewedError extends StoreUnavailableError {
   readonly renewal: DerivedFileRenewal
 
@@ -50,7 +50,7 @@ export class DerivedFileRenewedError extends StoreUnavailableError {
 
 const TRIES = 3
 
-/** Does `work` again where a derived file was rebuilt under it. Damage that comes back at once is thrown. */
+/** Repeats `work` if a derived file was rebuilt during it. Damage that recurs at once is thrown. */
 export async function againIfRenewed<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -62,8 +62,8 @@ export async function againIfRenewed<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The same for a reading in several steps: it begins again, too, where somebody else met the damage between two of them. The later ones have read of a
- * file that was empty by then, and nothing in what they found says so.
+ * The same for a read in several steps: it also starts again if another caller found the damage between two steps. The later steps would have read an
+ * empty file, and nothing in their results would show it.
  */
 export function readWhole<T>(file: Pick<DerivedFile, 'onRenewed'>, work: () => Promise<T>): Promise<T> {
   return againIfRenewed(async () => {

@@ -1,4 +1,4 @@
-/** @module Catch-up, then live, over any store that can be read from a position and says when it has grown. */
+/** @module Catch-up, then live, over any store that can be read from a position and signals when it has grown. */
 import {
   type EventStore,
   type Position,
@@ -8,7 +8,7 @@ import {
 } from './event-store.ts'
 import type { Wakeups } from './wakeups.ts'
 
-/** One step of a read: what it found, and how far it looked. A filtered read moves on without finding anything. */
+/** One step of a read: the records found, and the position reached. A filtered read advances even if it finds nothing. */
 export interface ScanPage {
   readonly records: readonly ReadRecord[]
   readonly upTo: Position
@@ -17,11 +17,11 @@ export interface ScanPage {
 export interface FollowThroughOptions {
   readonly scan: (options: ReadAllOptions) => AsyncIterable<ScanPage>
   readonly wakeups: Wakeups
-  /** Resolves when it is worth asking a server again that did not answer, or the signal aborts. */
+  /** Resolves when a server that did not answer is worth another attempt, or when the signal aborts. */
   readonly whenBack: (signal: AbortSignal) => Promise<unknown>
 }
 
-/** `follow` on a server's store: through an outage a subscriber waits and reads on from where it was. */
+/** `follow` for a store on a server: during an outage a subscriber waits, then continues from its last position. */
 export function followThroughOutages(
   { scan, wakeups, whenBack }: FollowThroughOptions,
   options: Omit<ReadAllOptions, 'until'>,
@@ -53,7 +53,7 @@ export interface FollowOptions {
   readonly signal: AbortSignal
 }
 
-/** Ends when the signal aborts or the store closes. Holds one page at a time, and none while it sleeps. */
+/** Ends when the signal aborts or the store closes. Holds one page at a time, and none while it waits. */
 export async function* follow(options: FollowOptions): AsyncGenerator<readonly ReadRecord[] | 'caught-up', void> {
   const { scan, wakeups, signal } = options
   let position = options.after

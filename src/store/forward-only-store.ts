@@ -1,8 +1,8 @@
 /**
- * @module A store that may only grow. Whatever it answers is compared with what this process was told of as durable; an answer that leaves no room
- * for such an event is held back until that event was looked for at its place. Where it is not there the store went backwards, as when a standby that
- * lagged was promoted or an older copy was put in its place: then nothing more is read or written, and the status says so. Where a later event is
- * still there, the one stream was cut: it alone is neither read nor written any more.
+ * @module A store wrapper that detects a store that went backwards. Each answer is compared with the events that were acknowledged to this process as
+ * durable; an answer that contradicts such an event is held back until that event has been looked up at its position. If the event is missing, the store
+ * went backwards, for example because a lagging standby was promoted or an older copy was restored: nothing is read or written any more, and the status
+ * says so. If a later event still exists, only that stream was truncated: it alone is no longer read or written.
  */
 import { linkedSignal } from '../resources/linked-signal.ts'
 import type {
@@ -28,25 +28,25 @@ import {
   KnownEvents,
 } from './known-events.ts'
 
-/** Between two looks for the last known event: a server may be exchanged while nobody asks it for anything. */
+/** Interval between checks for the last known event: a server may be replaced while it gets no requests. */
 const LOOK_MS = 1_000
 const RETRY_MS = 60_000
 
-/** What outlives the process: the event that is missing. */
+/** Record of the missing event that outlives the process. */
 export interface LossNote {
-  /** Where it is kept, for who has to decide about it; undefined where nothing outlives the process. */
+  /** Where the note is stored, for the operator who has to decide; undefined if nothing outlives the process. */
   readonly place: string | undefined
-  /** Durable when it returns. Throws the system's error. */
+  /** Durable when it returns. Throws the error of the system call. */
   keep(missing: KnownEvent): void
 }
 
 export interface ForwardOnlyOptions {
   readonly note: LossNote
-  /** Whether an event that was read is one of this ledger's: what others write beside it may go again. */
+  /** Whether a record that was read belongs to this ledger: records of other writers may be removed again. */
   readonly isSealed: (record: ReadRecord) => boolean
-  /** The end of a stream is gone, while what was written later elsewhere is there: told once a stream. */
+  /** Called once per stream whose end is gone while later events of other streams exist. */
   readonly onStreamCut: (loss: StoreLoss) => void
-  /** The note could not be written. */
+  /** Called if the note could not be written. */
   readonly onNoteFailed: (error: unknown) => void
   readonly lookMs?: number
 }
@@ -55,7 +55,7 @@ export function forwardOnly(store: EventStore, options: ForwardOnlyOptions): Eve
   return new ForwardOnlyStore(store, options)
 }
 
-/** For everybody who asks: it names no run. */
+/** Error text for every caller: it names no run. */
 export const WENT_BACK =
   'the store went backwards: it no longer holds an event that it had acknowledged, as when a standby that lagged was promoted or an older copy was ' +
   'put in its place. Nothing is read or written until the newer store is back and the ledger is started again'
@@ -89,7 +89,7 @@ class ForwardOnlyStore implements EventStore {
   readonly #lost = new AbortController()
   readonly #timer: NodeJS.Timeout
   readonly #stopStatus: () => void
-  /** Events that an answer left no room for. */
+  /** Known events that an answer contradicted. */
   readonly #doubted = new Set<KnownEvent>()
   readonly #cutStreams = new Set<string>()
   #isDoubtful = false
@@ -142,7 +142,7 @@ class ForwardOnlyStore implements EventStore {
     if (contradicted !== undefined) this.#doubt(contradicted)
     if (this.#isDoubtful || this.#loss !== undefined) {
       const refusal = await this.#uncertain(append.stream)
-      // What was written behind a lost event is no acknowledgement: the store that has it is not the one that goes on.
+      // An event written after a lost one is not acknowledged: the store that holds it will not be the one that stays in use.
       if (refusal !== undefined)
         return result.kind === 'appended' ? { kind: 'unknown', detail: refusal.detail } : refusal
     }
@@ -150,7 +150,7 @@ class ForwardOnlyStore implements EventStore {
     return result
   }
 
-  /** Why nothing can be said now: a loss, or a store that does not answer whether it still holds what it acknowledged. */
+  /** Why no answer can be given now: a loss, or a store that does not answer whether it still holds what it acknowledged. */
   async #uncertain(stream: string): Promise<Unavailable | undefined> {
     try {
       await this.#certain()
@@ -183,7 +183,7 @@ class ForwardOnlyStore implements EventStore {
       await this.#certain()
       yield page
     }
-    // Asked for the head, or for what lies beyond it, the end of the pages is the head.
+    // If the range includes the known head, the highest revision in the pages must be the head or later.
     const head = before.head?.revision
     if (head !== undefined && from <= head && head <= to) this.#doubtIf(contradictedByHead(before, highest))
     await this.#certain()
@@ -250,7 +250,7 @@ class ForwardOnlyStore implements EventStore {
     this.#stopStatus()
   }
 
-  /** An answer counts once nothing that came up while it was waited for is in doubt any more. */
+  /** Returns an answer only once no doubt that arose while waiting for it remains. */
   async #answer<T>(ask: () => Promise<T>): Promise<T> {
     await this.#certain()
     const answer = await ask()
@@ -268,7 +268,7 @@ class ForwardOnlyStore implements EventStore {
   #statusChanged(status: StoreStatus): void {
     const before = this.#state
     this.#state = status.state
-    // After an outage another server may answer; a store that failed may say why.
+    // After an outage another server may answer; a failed store may have gone backwards.
     if (status.state !== before && (status.state === 'failed' || before === 'unavailable')) void this.#check()
     this.#tell()
   }
@@ -292,7 +292,7 @@ class ForwardOnlyStore implements EventStore {
     if (this.#loss === undefined && this.#state !== 'unavailable') void this.#check()
   }
 
-  /** Never rejects: whoever asks next hears of what came up. */
+  /** Never rejects: the next caller gets the error. */
   async #check(): Promise<boolean> {
     this.#doubt()
     return await this.#certain().then(
@@ -301,7 +301,7 @@ class ForwardOnlyStore implements EventStore {
     )
   }
 
-  /** Throws `StoreWentBackError`, and `StoreUnavailableError` where the store does not say whether it still holds what is in doubt. */
+  /** Throws `StoreWentBackError`, and `StoreUnavailableError` if the store does not answer whether it still holds the events in doubt. */
   async #certain(): Promise<void> {
     while (this.#isDoubtful && this.#loss === undefined) {
       this.#looking ??= this.#look().finally(() => {
@@ -342,7 +342,7 @@ class ForwardOnlyStore implements EventStore {
     this.#options.onStreamCut({ stream, revision, position })
   }
 
-  /** What a server was told to forget, or was deleted on it, is a loss of that stream and named as one. */
+  /** A stream that the server was told to drop, or that was deleted on it, is reported as a loss of that stream only. */
   #isForgotten({ stream }: KnownEvent): boolean {
     const isNamed = this.#store.status().forgetting?.some((each) => each.stream === stream) === true
     if (isNamed) this.#known.forget(stream)

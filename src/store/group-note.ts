@@ -1,27 +1,28 @@
 /**
- * @module What the writers of a store attest of each other's groups of events, where positions have gaps by themselves. Each group is written with a
- * note of its writer: which events it had settled before, in a number of its own for each, without a gap, chained and sealed. A group has its number
- * once its answer is there, so one that failed leaves none. A writer's first note, and one every so often, names how far the others are and attests
- * the groups that they wrote last. What is deleted is missed, but for the end of what one process wrote last.
+ * @module Notes with which the writers of a store attest each other's groups of events, for stores whose positions have gaps in normal operation. Each
+ * group is written together with a note of its writer, which lists the groups that the writer settled before; they are numbered per writer without gaps,
+ * chained and sealed. A group gets its number once its result is known, so a failed group leaves no gap. A writer's first note, and a later one at
+ * intervals, states how far the other writers' chains go and attests their last groups. Every deletion is therefore detected, except of the groups that
+ * one process wrote last.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { parseJsonOrUndefined } from '../../schemas/json.ts'
 import type { Append, AppendResult } from './event-store.ts'
 
-/** Events of one stream at positions that follow one another: the first position, how many, the stream, the first revision. */
+/** Events of one stream at consecutive positions: first position, number of events, stream, first revision. */
 const Stretch = z.tuple([z.int(), z.int(), z.string(), z.int()])
 const Settled = z.strictObject({ at: z.array(Stretch).readonly(), digest: z.string() })
-/** Of another writer: how many it had settled, and the chain over them. */
+/** State of another writer: its id, the number of groups that it had settled, and the chain over them. */
 const Head = z.tuple([z.string(), z.int(), z.string()])
 const Note = z.strictObject({
   v: z.literal(1),
   writer: z.string(),
-  /** How many groups are settled that are in earlier notes, and the chain over them. */
+  /** Number of settled groups in earlier notes; `chain` is the chain over them. */
   after: z.int(),
   chain: z.string(),
   settled: z.array(Settled).readonly(),
-  /** `since`: the last group of before there were notes. `upTo`: the last group that was looked at. */
+  /** `since`: the last group from before notes were written. `upTo`: the last group that was examined. */
   opens: z.strictObject({ since: z.int(), upTo: z.int(), heads: z.array(Head).readonly() }).optional(),
 })
 
@@ -30,7 +31,7 @@ export type GroupNote = z.infer<typeof Note>
 export type WriterHead = z.infer<typeof Head>
 export type NoteOpening = NonNullable<GroupNote['opens']>
 
-/** One whose seal held. */
+/** Parses a note whose seal was verified. */
 export function parseNote(text: string): GroupNote | undefined {
   return Note.safeParse(parseJsonOrUndefined(text)).data
 }
@@ -41,7 +42,7 @@ function chained(before: string, { at, digest }: SettledGroup): string {
     .digest('base64url')
 }
 
-/** The number that a note goes up to, and the chain over all that is settled by then. */
+/** The writer, the number of groups settled by the end of this note, and the chain over all of them. */
 export function headOf({ writer, after, chain, settled }: GroupNote): WriterHead {
   return [writer, after + settled.length, settled.reduce(chained, chain)]
 }
@@ -51,14 +52,14 @@ export interface PlacedHeader {
   readonly header: string
 }
 
-/** Over the headers of events and where they lie, in their order. */
+/** Digest over the headers of events and their positions, in order. */
 export function headersDigest(events: Iterable<PlacedHeader>): string {
   const hash = createHash('sha256')
   for (const { position, header } of events) hash.update(`${position}\n${header}\n`)
   return hash.digest('base64url')
 }
 
-/** What became of a group, or of a part of it; undefined where nothing of it was written. */
+/** The settled part of a group; undefined if none of it was written. */
 export function settledGroup(appends: readonly Append[], results: readonly AppendResult[]): SettledGroup | undefined {
   const at: z.infer<typeof Stretch>[] = []
   const events: PlacedHeader[] = []
@@ -77,13 +78,13 @@ export interface DraftNote {
   readonly upTo: number
 }
 
-/** What one process attests, in memory: it begins anew with each opening of the store. */
+/** What one process attests, in memory: starts anew each time the store is opened. */
 export class WriterNotes {
   readonly writer = randomBytes(12).toString('base64url')
-  /** What acknowledged notes attest. */
+  /** Number of groups that acknowledged notes attest. */
   #after = 0
   #chain = ''
-  /** Settled, and in no acknowledged note yet. */
+  /** Settled groups that are not in an acknowledged note yet. */
   #settled: SettledGroup[] = []
 
   settle(group: SettledGroup): void {
@@ -96,7 +97,7 @@ export class WriterNotes {
     return { note: opens === undefined ? note : { ...note, opens }, upTo: this.#after + settled.length }
   }
 
-  /** Notes of groups side by side say the same again: what is in one of them that was written is not repeated. */
+  /** Notes of concurrent groups repeat each other: groups in an acknowledged note are not repeated in later ones. */
   written({ upTo }: DraftNote): void {
     for (const group of this.#settled.splice(0, Math.max(0, upTo - this.#after))) {
       this.#chain = chained(this.#chain, group)
@@ -105,7 +106,7 @@ export class WriterNotes {
   }
 }
 
-/** What a note adds to those before it, in the order of their groups. */
+/** What a note adds to the notes before it, in the order of its groups. */
 export interface TakenNote {
   readonly settled: readonly SettledGroup[]
   readonly faults: readonly string[]
@@ -116,10 +117,10 @@ interface Known {
   readonly chain: string
 }
 
-/** How far each writer's notes go. */
+/** How far the notes of each writer go. */
 export class NoteChains {
   readonly #known = new Map<string, Known>()
-  /** A writer that is not known yet is taken at its word: what came before was not read. */
+  /** Whether only a part of the notes is read: the first note of a writer is then trusted, because earlier notes were not read. */
   readonly #isPart: boolean
 
   constructor({ isPart = false } = {}) {

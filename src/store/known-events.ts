@@ -1,6 +1,6 @@
 /**
- * @module What a process was told of as durable, and which of its store's answers contradict that. Pure: an answer is compared with what was known
- * when the question was asked, since more may be known by the time it is answered.
+ * @module The events that were acknowledged to a process as durable, and the detection of store answers that contradict them. Free of I/O: an answer is
+ * compared with what was known when the request was sent, since more may be known when the answer arrives.
  */
 import type { Append, AppendResult, Position, ReadRecord } from './event-store.ts'
 
@@ -12,20 +12,20 @@ export interface KnownEvent {
   readonly id: string
 }
 
-/** What was known when a question was asked. */
+/** What was known when a request was sent. */
 export interface KnownBefore {
   /** The event at the highest position. */
   readonly last: KnownEvent | undefined
-  /** The highest revision of the stream in question. */
+  /** The highest known revision of the stream in question. */
   readonly head: KnownEvent | undefined
 }
 
-/** Of a canonical header: no member before it holds another id. */
+/** Matches the id in a canonical header: no earlier member contains another id. */
 const ID = /"id":"([0-9a-f-]{36})"/
 
 type Compare = (a: Position, b: Position) => number
 
-/** Streams whose head is remembered, the latest ones. Of all others the last event of all is known. */
+/** Maximum number of streams whose head is remembered; the most recent are kept. For other streams only the globally last event is known. */
 const STREAMS_MAX = 1_024
 
 export class KnownEvents {
@@ -50,7 +50,7 @@ export class KnownEvents {
     if (id !== undefined) this.#see({ stream, revision: expectedRevision + records.length, position, id })
   }
 
-  /** An event whose seal holds. */
+  /** Takes an event whose seal was verified. */
   read({ stream, revision, position, header }: ReadRecord): void {
     const id = ID.exec(header)?.[1]
     if (id !== undefined) this.#see({ stream, revision, position, id })
@@ -73,7 +73,7 @@ export class KnownEvents {
     }
   }
 
-  /** What a server lets go of on purpose is no sign of an older store. The last event of all is then one of another stream. */
+  /** Forgets a stream that the server drops on purpose, which is no sign of an older store. The globally last event is then one of another stream. */
   forget(stream: string): void {
     this.#heads.delete(stream)
     if (this.#last?.stream !== stream) return
@@ -83,14 +83,14 @@ export class KnownEvents {
 }
 
 /**
- * Whether the record at a known event's place is that event. One whose header was altered and still names it is: its seal says the rest, and
- * the store did not go backwards.
+ * Whether the record at a known event's position is that event. A record with an altered header that still contains the id counts as the same: the seal
+ * check detects the change, and the store did not go backwards.
  */
 export function isSameEvent(found: ReadRecord | undefined, { id }: Pick<KnownEvent, 'id'>): boolean {
   return found?.header.includes(id) === true
 }
 
-/** Each function gives the known event that the answer leaves no room for; undefined where the answer fits. */
+/** Each of these functions returns the known event that contradicts the answer; undefined if the answer is consistent. */
 export function contradictedByHead({ head }: KnownBefore, revision: number): KnownEvent | undefined {
   return head !== undefined && revision < head.revision ? head : undefined
 }
@@ -104,7 +104,7 @@ export function contradictedByEnd(
   return end === undefined || compare(end, last.position) < 0 ? last : undefined
 }
 
-/** Positions of one server grow: what was written after an event is known to be there lies behind it. */
+/** Positions of one server increase: an event written after another is known has a higher position. */
 export function contradictedByAppend(
   before: KnownBefore,
   { expectedRevision }: Append,

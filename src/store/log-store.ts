@@ -1,35 +1,35 @@
 /**
- * @module The log port: what the Merkle logs keep beside the event store, in one local file. Losing it loses nothing: it is made
- * again from the event store, and nothing in it is signed before the stored events were read again.
+ * @module The log port: the data that the Merkle logs keep next to the event store, in one local file. The file can be lost without loss of data: it is
+ * rebuilt from the event store, and nothing in it is signed before the stored events have been read again.
  */
 import type { DerivedFile } from './derived-file.ts'
 import type { Position, PositionRange } from './event-store.ts'
 
-/** Where a tenant's log ended because a record did not verify. */
+/** Where a tenant's log stopped because a record did not verify. */
 export interface LogStop {
   readonly position: Position
   readonly stream: string
   readonly revision: number
   readonly code: string
-  /** Of the record that was judged, its texts together; absent where there is none in its place. */
+  /** Digest over all texts of the record that failed; absent if there is no record at that position. */
   readonly digest?: string
   /** Index of the leaf whose event is gone. */
   readonly lostLeaf?: number
 }
 
-/** An event that is lost for good, by an acknowledgement in the log. */
+/** An event that is lost for good; an acknowledgement of the loss is recorded in the log. */
 export interface LogHole {
   readonly stream: string
   readonly revision: number
 }
 
-/** A time-stamped checkpoint on record. */
+/** A time-stamped checkpoint that is recorded in the log. */
 export interface LogStamp {
-  /** Of the checkpoint. */
+  /** Size of the checkpoint. */
   readonly size: number
   /** Index of the event that holds the token. */
   readonly leaf: number
-  /** When that was recorded. */
+  /** When the time-stamp was recorded. */
   readonly time: string
 }
 
@@ -39,25 +39,25 @@ export interface LogRow {
   readonly size: number
   /** Index of the last leaf that is neither CheckpointSigned nor CheckpointTimestamped; -1 before the first. */
   readonly lastFactIndex: number
-  /** Size of the last checkpoint on record; 0 before the first. */
+  /** Size of the last recorded checkpoint; 0 before the first. */
   readonly signedSize: number
-  /** Its signed note. */
+  /** Signed note of that checkpoint. */
   readonly note?: string
-  /** Its last time-stamped checkpoint. */
+  /** The last time-stamped checkpoint of the log. */
   readonly stamp?: LogStamp
   readonly stopped?: LogStop
-  /** The first of each acknowledgement; the log goes on past them. */
+  /** The first hole of each acknowledgement; the log continues after these holes. */
   readonly holes?: readonly LogHole[]
 }
 
-/** What the verified events of a stream say about its next one. */
+/** State derived from the verified events of a stream, needed to check its next event. */
 export interface LogStreamRow {
   readonly stream: string
   readonly nextRevision: number
   readonly prevDigest?: string
   readonly prevTime?: string
   readonly minRingIndex: number
-  /** Its revision 0 did not verify: none of its events is a leaf. */
+  /** The event at revision 0 did not verify: no event of this stream is a leaf. */
   readonly foreign: boolean
 }
 
@@ -80,7 +80,7 @@ export interface TileRow {
   readonly hashes: Uint8Array
 }
 
-/** What the first leaves of a log hold of one stream: key, count and digest of `src/merkle/stream-tree.ts`. */
+/** Summary of one stream within the first leaves of a log: key, count and digest as defined in `src/merkle/stream-tree.ts`. */
 export interface StreamHeadRow {
   readonly key: Uint8Array
   readonly events: number
@@ -89,29 +89,29 @@ export interface StreamHeadRow {
 
 export interface StreamHeads {
   readonly tenant: string
-  /** So many leaves these heads are of. */
+  /** Number of leaves that these heads cover. */
   readonly size: number
-  /** Those that changed since the size before. */
+  /** The heads that changed since the previous size. */
   readonly heads: readonly StreamHeadRow[]
 }
 
-/** The last record that the projection has seen, leaf or not. */
+/** The last record that the projection has read, whether or not it is a leaf. */
 export interface LogProgress {
   readonly position: Position
   readonly stream: string
   readonly revision: number
-  /** Digest of its header text as it was read. */
+  /** Digest of the record's header text as it was read. */
   readonly digest: string
-  /** Positions up to there that have no record, and that no stream accounts for. */
+  /** Positions up to this record that have no record and that no stream accounts for. */
   readonly gap?: PositionRange
-  /** What is known of the notes of a store's writers; absent where none were seen. */
+  /** What is known about the notes of the store's writers; absent if no note was seen. */
   readonly notes?: KnownNotes
 }
 
 export interface KnownNotes {
-  /** Behind which position they attest events, the earliest that was said. */
+  /** The earliest position after which, according to the notes, events are attested. */
   readonly after?: Position
-  /** What is wrong with them, the first of it, in words. */
+  /** The first fault found in the notes, in words. */
   readonly broken?: string
 }
 
@@ -124,41 +124,41 @@ export interface LogBatch {
 }
 
 export interface LogStore extends DerivedFile {
-  /** Whether logs, streams and progress are what this ledger wrote. Reads all of them where that is not known. */
+  /** Whether logs, streams and progress are as this ledger wrote them. Reads all of these rows if that is not known yet. */
   isAuthentic(): Promise<boolean>
   progress(): LogProgress | undefined
   log(tenant: string): LogRow | undefined
-  /** Logs with a leaf, other than checkpoints and their time-stamps, beyond their last checkpoint; none that stopped. */
+  /** Logs with at least one leaf after their last checkpoint that is neither a checkpoint nor a time-stamp; stopped logs are excluded. */
   dueLogs(): readonly LogRow[]
-  /** Logs whose heads are of fewer leaves than their last checkpoint. */
+  /** Logs whose stream heads cover fewer leaves than their last checkpoint. */
   logsBehindHeads(): readonly LogRow[]
   stoppedLogs(): readonly LogRow[]
-  /** Logs that went on past a loss that was acknowledged. */
+  /** Logs that continued after an acknowledged loss. */
   holedLogs(): readonly LogRow[]
-  /** All of them. */
+  /** All logs. */
   logs(): readonly LogRow[]
   /** Tenants whose log has a signed checkpoint. */
   signedTenants(): readonly string[]
   stream(stream: string): LogStreamRow | undefined
   leaf(tenant: string, index: number): LeafRow | undefined
   leafOf(tenant: string, eventId: string): LeafRow | undefined
-  /** From `from` up to, not including, `to`. */
+  /** Leaves from `from` up to, but not including, `to`. */
   leaves(tenant: string, from: number, to: number): readonly LeafRow[]
-  /** Where their events stand, in the same order, for whoever goes through a log: a third of the time. */
+  /** The places of the leaves' events, in the same order as `leaves`, for a scan over a log: takes a third of the time. */
   leafPlaces(tenant: string, from: number, to: number): readonly LeafPlace[]
   tile(tenant: string, level: number, index: number): Uint8Array | undefined
-  /** How many leaves the heads of a log's streams are of; 0 before the first. */
+  /** How many leaves the stream heads of a log cover; 0 before the first heads. */
   headsSize(tenant: string): number
   head(tenant: string, key: Uint8Array): StreamHeadRow | undefined
-  /** Those whose keys are at least `from` and below `below`, by key; at most `limit`. */
+  /** Heads whose keys are at least `from` and below `below`, ordered by key; at most `limit`. */
   heads(tenant: string, from: Uint8Array, below: Uint8Array | undefined, limit: number): readonly StreamHeadRow[]
-  /** In one transaction; false, and nothing, where the heads are no longer of `from` leaves. */
+  /** Saves in one transaction; saves nothing and returns false if the stored heads no longer cover exactly `from` leaves. */
   saveHeads(heads: StreamHeads, from: number): boolean
-  /** Drops the heads of a log: they are made again from its first leaf. */
+  /** Drops the stream heads of a log: they are rebuilt from its first leaf. */
   dropHeads(tenant: string): void
-  /** All of it and the new progress in one transaction; false, and nothing, where `from` is no longer the progress. */
+  /** Saves the batch and the new progress in one transaction; saves nothing and returns false if `from` is no longer the current progress. */
   save(batch: LogBatch, from: Position | undefined): boolean
 }
 
-/** Leaves and tiles alone, for whoever reads beside the one who writes them. */
+/** Leaves and tiles only, for a reader that runs concurrently with the writer of the file. */
 export type LeafReader = Pick<LogStore, 'leaf' | 'leaves' | 'leafPlaces' | 'leafOf' | 'tile'> & Disposable

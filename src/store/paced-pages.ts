@@ -1,8 +1,8 @@
-/** @module Pages of the store in portions, each in a slice of its reader's time: whatever is made of a portion falls into that slice, too. */
+/** @module Splits pages of the store into portions, each within a time slice of its reader, so that the processing of a portion falls into the same slice. */
 import type { Pace } from '../resources/work-queue.ts'
 import type { EventStore } from './event-store.ts'
 
-/** What is made of a portion takes about a millisecond; one record may be larger. */
+/** Sized so that processing a portion takes about a millisecond; a single record may be larger. */
 const PORTION_RECORDS = 16
 const PORTION_CHARS = 32 * 1024
 
@@ -11,7 +11,7 @@ interface Sized {
   readonly data: unknown
 }
 
-/** The same records in the same order; without a pace, the pages as they are. Throws `ReaderLeftError`. */
+/** The same records in the same order; without a pace, the original pages. Throws `ReaderLeftError`. */
 export function pacedPages<T extends Sized>(
   pages: AsyncIterable<readonly T[]>,
   pace: Pace | undefined,
@@ -32,7 +32,7 @@ async function* inPortions<T extends Sized>(
       yield page.slice(from, end)
       from = end
     }
-    // Reading the next page is work as well.
+    // Reading the next page takes time as well.
     const wait = pace.turn()
     if (wait !== undefined) await wait
   }
@@ -50,7 +50,7 @@ function portionEnd(page: readonly Sized[], from: number): number {
 
 const lengthOf = (part: unknown): number => (typeof part === 'string' ? part.length : 0)
 
-/** A store whose pages come at one pace: for indexing that has no reader. */
+/** A store that returns its pages at one pace, for indexing that runs without a reader. */
 export function pacedStore(store: EventStore, pace: Pace | undefined): EventStore {
   if (pace === undefined) return store
   return new Proxy(store, {

@@ -1,42 +1,42 @@
-/** @module The port to a store that folds by itself: scripts it keeps, runs over its own streams, and answers for. */
+/** @module The port to a store that folds on the server: it stores scripts, runs them over its own streams, and serves the results. */
 import type { Json } from '../../schemas/json.ts'
 
 export interface ServerProjection {
   readonly name: string
-  /** `uncompiled`: its script never compiled on this server, for its own fault or for want of time, and the server cannot tell why. */
+  /** `uncompiled`: the script never compiled on this server, because of an error in it or a timeout; the server does not report which. */
   readonly state: 'running' | 'starting' | 'stopped' | 'faulted' | 'uncompiled'
-  /** The server's own word for it. */
+  /** The server's own word for the state. */
   readonly status: string
-  /** Why it stopped; empty where the server says nothing. */
+  /** Why the projection stopped; empty if the server gives no reason. */
   readonly reason: string
-  /** Percent of what there is; undefined where the server does not know. */
+  /** Percentage of all events that was processed; undefined if the server does not know. */
   readonly progressPercent: number | undefined
-  /** Since its last start. */
+  /** Events processed since the last start. */
   readonly events: bigint
 }
 
-/** All of them throw `ProjectionServerError` and `StoreUnavailableError`. */
+/** All methods throw `ProjectionServerError` and `StoreUnavailableError`. */
 export interface ProjectionServer extends AsyncDisposable {
-  /** Without credentials. */
+  /** The URL without credentials. */
   readonly url: string
   /**
-   * Those of these names that are there, each requested by itself: a server that is asked for all of them fails where one of them, of
-   * whomever, never compiled.
+   * Returns those of the named projections that exist. Each is requested separately: a request for all projections fails if any projection on the server,
+   * including those of others, never compiled.
    */
   find(names: readonly string[]): Promise<readonly ServerProjection[]>
-  /** Resolves for a broken script as well: its status then says so. */
+  /** Resolves for a broken script as well: the error then shows in its status. */
   create(name: string, script: string): Promise<void>
-  /** Another script, on the state that is there. */
+  /** Replaces the script and keeps the state. */
   update(name: string, script: string): Promise<void>
-  /** Starts one that stopped; nothing where it runs. */
+  /** Starts a stopped projection; does nothing if it is running. */
   enable(name: string): Promise<void>
   /** Folds everything again from the beginning. */
   reset(name: string): Promise<void>
-  /** State of one partition; an empty object where the server has none. */
+  /** State of one partition; an empty object if the server has none. */
   stateOf(name: string, partition: string): Promise<Json>
 }
 
-/** The server does not do it; `message` says what to do. */
+/** The server refuses the operation; `message` says what to do. */
 export class ProjectionServerError extends Error {
   readonly code: 'projections-off' | 'access-denied' | 'projection-refused'
 

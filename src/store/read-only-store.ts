@@ -1,4 +1,4 @@
-/** @module A store as the port has it, over one that is only read: every append is refused, and nothing was written. */
+/** @module An `EventStore` over a reader: every append is refused, and nothing is written. */
 import type { EventStore, RecordPages } from './event-store.ts'
 
 export type ReadHalf = Pick<
@@ -19,7 +19,7 @@ export type ReadHalf = Pick<
   | 'comparePositions'
 >
 
-/** The reading half of an open store; disposing it closes the store, and nobody waits for that. */
+/** The reading half of an open store; disposing it closes the store without waiting for completion. */
 export function readHalfOf(store: EventStore): ReadHalf & Disposable {
   return {
     ...{ url: store.url, ...densityOf(store) },
@@ -38,7 +38,7 @@ export function readHalfOf(store: EventStore): ReadHalf & Disposable {
 
 type Density = Pick<EventStore, 'densePositions' | 'missingPositions' | 'missingEnd'>
 
-/** What the positions of a store say about events that are gone. */
+/** The members that report gaps in positions, which mean that events are gone. */
 export function densityOf(store: Density): Density {
   return {
     densePositions: store.densePositions === true,
@@ -56,7 +56,7 @@ function notesOf(store: Pick<ReadHalf, 'noteWith' | 'attested'>): Pick<ReadHalf,
 
 const DETAIL = 'the store was opened for reading'
 
-/** Disposing it leaves the reader open: who opened it closes it. `onRead` counts the records of passes over the whole store. */
+/** Disposing the store leaves the reader open: the code that opened it closes it. `onRead` counts the records of scans over the whole store. */
 export function readOnlyStore(reader: ReadHalf, onRead: (records: number) => void = () => undefined): EventStore {
   return {
     ...{ url: reader.url, ...densityOf(reader) },

@@ -1,8 +1,8 @@
-/** @module Whether a row of the run list fits a filter, for rows that no statement found; what a store's own statement says of it (`sqlite/run-rows.ts`). */
+/** @module Decides whether a row of the run list matches a filter, for rows that were not selected by SQL; `sqlite/run-rows.ts` has the SQL equivalent. */
 import { runSearchText, searchedText } from './run-search-text.ts'
 import type { RunFilter, RunRow } from './view-store.ts'
 
-/** What it asks of a run, apart from where a page begins and ends. */
+/** The conditions on a run, without those that select a tenant and a page. */
 export type RowFilter = Omit<RunFilter, 'tenant' | 'after' | 'limit'>
 
 export function rowFits(row: RunRow, filter: RowFilter): boolean {
@@ -10,8 +10,8 @@ export function rowFits(row: RunRow, filter: RowFilter): boolean {
 }
 
 /**
- * By what a run keeps: what its start said of it, and what is only ever added to (agents, refusals). Where the run as it is now does not fit,
- * it never did.
+ * Checks the properties that a run never loses: those from its start, and those that only grow (agents, refusals). If the current row does not match, no
+ * earlier state of the run did.
  */
 export function onceTrueFits(row: RunRow, { name, tag, agent, contains, refused, since, until }: RowFilter): boolean {
   if (name !== undefined && row.name !== name) return false

@@ -1,6 +1,6 @@
 /**
- * @module A derived file as a shared copy: cut into parts of one size, each known by its digest, so that a newer copy adds only what changed.
- * The list of parts, with the position that the file has reached, lies under a seal that nobody makes without the ledger's keys.
+ * @module A derived file as a shared copy: split into parts of equal size, each identified by its digest, so that a newer copy adds only the parts that
+ * changed. The list of parts, with the position that the file has reached, is sealed with the ledger's keys.
  */
 
 import { createHash } from 'node:crypto'
@@ -10,24 +10,24 @@ import type { FileGuard } from './derived-file.ts'
 import type { Position } from './event-store.ts'
 import type { PartReader, PartWriter, SharedCopy, WrittenCopy } from './shared-copies.ts'
 
-/** A whole number of SQLite's pages. */
+/** A multiple of the page size of SQLite. */
 const PART_BYTES = 256 * 1024
 const PREFIX = 'countersign/shared-copy/v1\n'
 const DIGEST_PATTERN = /^[0-9a-f]{64}$/
 const OWNER_ONLY = 0o600
 
-/** What a copy says of itself. */
+/** Sealed description of a copy. */
 export interface CopyNote {
   readonly name: string
-  /** The last record in it. */
+  /** Position of the last record in the copy. */
   readonly reached: Position
-  /** Events up to there. */
+  /** Number of events up to that position. */
   readonly events: number
   readonly bytes: number
   readonly parts: readonly string[]
 }
 
-/** Puts the file's parts, and returns the sealed list of them. */
+/** Stores the parts of the file, and returns the sealed list of them. */
 export async function putFile(
   path: string,
   { guard, ...note }: Pick<CopyNote, 'name' | 'reached' | 'events'> & { readonly guard: FileGuard },
@@ -52,14 +52,14 @@ export async function putFile(
   }
 }
 
-/** What the copy says, where this ledger's keys vouch for it under this name. */
+/** Returns the description of the copy if its seal is valid under this ledger's keys and it has this name. */
 export function noteOf({ text, seal }: SharedCopy, name: string, guard: FileGuard): CopyNote | undefined {
   if (!guard.holds(PREFIX + text, seal)) return undefined
   const note = parseJson<CopyNote>(text)
   return note.name === name && note.parts.every((part) => DIGEST_PATTERN.test(part)) ? note : undefined
 }
 
-/** Puts the copy at `path`, whole and synced; false, and nothing, where a part is missing or is another. */
+/** Writes the complete copy to `path` and fsyncs it; writes nothing and returns false if a part is missing or has another digest. */
 export async function takeFile(note: CopyNote, path: string, part: PartReader): Promise<boolean> {
   const partial = `${path}.fetched`
   try {

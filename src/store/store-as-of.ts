@@ -1,8 +1,8 @@
-/** @module A store as it was when a record had just been written: what came later is not there. For reading alone. */
+/** @module A read-only view of a store as it was just after a given record was written: later records are hidden. */
 import { NO_STREAM, type Position } from './event-store.ts'
 import { densityOf, type ReadHalf } from './read-only-store.ts'
 
-/** `last` is looked at by each call. */
+/** `last` is evaluated by each call. */
 export function storeAsOf(reader: ReadHalf, last: () => Position): ReadHalf {
   const exists = (position: Position): boolean => reader.comparePositions(position, last()) <= 0
   const head = async (stream: string): Promise<number> => {
@@ -32,7 +32,7 @@ export function storeAsOf(reader: ReadHalf, last: () => Position): ReadHalf {
       const revision = await reader.findRequest(stream, requestId)
       return revision !== undefined && revision <= (await head(stream)) ? revision : undefined
     },
-    // What is past does not grow: whoever follows it learns of nothing new.
+    // The past does not grow, so a subscriber needs no notification; the underlying subscription is passed through.
     subscribe: (options, signal) => reader.subscribe(options, signal),
   }
 }

@@ -1,18 +1,18 @@
-/** @module Which streams a tenant filter lets through: exact names, never a pattern. */
+/** @module Determines which streams a tenant filter includes, by name and fixed prefix, never by a pattern. */
 import { accessStream, ledgerStream, runStream } from '../../schemas/names.ts'
 
-/** Every name that begins with `from` lies before `end`, the first text after all of them in code point order. */
+/** Every name with the prefix `from` sorts before `end`, the first text after all of them in code point order. */
 export interface NamePrefix {
   readonly from: string
   readonly end: string
 }
 
 export interface TenantStreams {
-  /** The tenant's ledger stream, by its whole name. */
+  /** Full name of the tenant's ledger stream. */
   readonly ledger: string
-  /** What every run of the tenant begins with. A tenant has no dot, so no other tenant's name continues it. */
+  /** Prefix of the names of all runs of the tenant. A tenant name contains no dot, so no other tenant's streams share the prefix. */
   readonly run: NamePrefix
-  /** What every record of reads begins with. */
+  /** Prefix of the names of all access streams, which record reads. */
   readonly access: NamePrefix
 }
 

@@ -1,11 +1,11 @@
-/** @module A counter of commits that readers sleep on: no reader misses one that came between its read and its sleep. */
+/** @module A counter of commits that readers wait on: no reader misses a commit that came between its read and its wait. */
 
 export class Wakeups {
   #count = 0
   #closed = false
   readonly #sleepers = new Set<() => void>()
 
-  /** Take it before reading; `next` then returns at once if anything was committed since. */
+  /** Read it before reading the store; `next` then returns at once if anything was committed since. */
   get count(): number {
     return this.#count
   }

@@ -1,7 +1,7 @@
-/** @module Whether an append whose answer was lost is in the store: decided by the header texts, which hold ids and macs. */
+/** @module Determines whether an append whose answer was lost is in the store, by comparing header texts, which contain ids and MACs. */
 import type { Append, EventStore, ReadRecord } from './event-store.ts'
 
-/** Reads on from the expected revision. Throws what reading the store throws: then nobody knows. */
+/** Reads after the expected revision. Throws the errors of the read; the outcome is then unknown. */
 export async function wasWritten(
   store: Pick<EventStore, 'readStream'>,
   { stream, expectedRevision, records }: Append,
@@ -14,7 +14,7 @@ export async function wasWritten(
   return isAppend(found, records)
 }
 
-/** Whether what stands there is what was appended, all of it and in its order. */
+/** Whether the records found are exactly the appended ones, complete and in order. */
 export function isAppend(found: readonly Pick<ReadRecord, 'header'>[], records: Append['records']): boolean {
   return found.length === records.length && found.every(({ header }, index) => header === records[index]?.header)
 }

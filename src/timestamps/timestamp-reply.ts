@@ -1,13 +1,13 @@
 /**
- * @module What a time-stamping authority answered (RFC 3161, section 2.4.2): read without trusting it, checked against what was requested. Whether
- * the signature fits is `token-signature.ts`.
+ * @module The answer of a time-stamping authority (RFC 3161, section 2.4.2): parsed as untrusted input, and checked against the request. The signature is
+ * checked in `token-signature.ts`.
  */
 import { fromBER } from 'asn1js'
 import { SignedData, TimeStampResp, TSTInfo } from 'pkijs'
 import { TIMESTAMP_REPLY_MAX_BYTES } from '../../schemas/value-forms.ts'
 import { positive, SHA256_OID } from './timestamp-request.ts'
 
-/** Constructed values in one another; a token has some twelve. */
+/** Nesting depth of constructed values; a token has about twelve. */
 const DEPTH_MAX = 40
 const GRANTED = 0
 const GRANTED_WITH_MODS = 1
@@ -21,7 +21,7 @@ export interface TimestampToken {
   readonly policy: string
   /** Hex digits. */
   readonly serial: string
-  /** SHA-256 that was stamped. */
+  /** The stamped SHA-256 digest. */
   readonly digest: Uint8Array
   readonly signed: SignedData
 }
@@ -35,11 +35,11 @@ export type ReadReply =
 export interface Requested {
   /** 32 bytes. */
   readonly digest: Uint8Array
-  /** Absent where nobody remembers it: of a token that was kept. */
+  /** Absent for a stored token, whose nonce was not kept. */
   readonly nonce?: Uint8Array
 }
 
-/** Never throws for what the authority sent. */
+/** Never throws, whatever the authority sent. */
 export function readTimestampReply(reply: Uint8Array, requested: Requested): ReadReply {
   try {
     return judged(reply, requested)
@@ -83,7 +83,7 @@ function judged(reply: Uint8Array, { digest, nonce }: Requested): ReadReply {
   return { ok: true, token }
 }
 
-/** Read before anything recurses: 16 KiB of brackets would be 8,000 calls deep. Lengths that lie are the reader's to find. */
+/** Checked before any recursive parsing: 16 KiB of nested values would recurse 8,000 levels deep. False lengths are left to the parser. */
 function isShallow(bytes: Uint8Array): boolean {
   const ends: number[] = []
   for (let at = 0; at < bytes.length; ) {
@@ -101,7 +101,7 @@ function isShallow(bytes: Uint8Array): boolean {
 const LONG_FORM = 0x80
 const LENGTH_MAX_BYTES = 4
 
-/** A definite length, as DER has it; undefined for any other. */
+/** A definite length, as in DER; undefined for any other form. */
 function lengthAt(bytes: Uint8Array, at: number): { readonly length: number | undefined; readonly body: number } {
   const first = bytes[at] ?? LONG_FORM
   if (first < LONG_FORM) return { length: first, body: at + 1 }

@@ -1,6 +1,6 @@
 /**
- * @module Whether a time-stamp token was signed by the certificate that it names, which may stamp times, and, where authorities are trusted,
- * whether that one leads to them. Revocation is not looked up.
+ * @module Checks that a time-stamp token was signed by the certificate that it names, that this certificate may stamp times, and, if authorities are trusted,
+ * that it chains to one of them. Revocation is not checked.
  */
 import { createHash } from 'node:crypto'
 import type { Constructed, OctetString, Sequence } from 'asn1js'
@@ -10,7 +10,7 @@ const EXT_KEY_USAGE_OID = '2.5.29.37'
 const TIME_STAMPING_OID = '1.3.6.1.5.5.7.3.8'
 const SIGNING_CERTIFICATE_OID = '1.2.840.113549.1.9.16.2.12'
 const SIGNING_CERTIFICATE_V2_OID = '1.2.840.113549.1.9.16.2.47'
-/** Of the algorithms that ESSCertIDv2 may name, those that Node has under these names. */
+/** The algorithms of ESSCertIDv2 that Node supports, with their names in Node. */
 const HASHES: ReadonlyMap<string, string> = new Map([
   ['2.16.840.1.101.3.4.2.1', 'sha256'],
   ['2.16.840.1.101.3.4.2.2', 'sha384'],
@@ -18,17 +18,17 @@ const HASHES: ReadonlyMap<string, string> = new Map([
 ])
 
 export type SignatureCheck =
-  /** `by`: subject of the signer's certificate, for people. */
+  /** `by`: subject of the signer's certificate, for display. */
   { readonly ok: true; readonly by: string } | { readonly ok: false; readonly message: string }
 
-/** Certificates of a PEM file. Throws `TypeError` where it holds none. */
+/** The certificates of a PEM file. Throws `TypeError` if it contains none. */
 export function readAuthorities(pem: string): readonly Certificate[] {
   const blocks = [...pem.matchAll(/-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g)]
   if (blocks.length === 0) throw new TypeError('it holds no certificate in PEM')
   return blocks.map(([, base64 = '']) => Certificate.fromBER(Buffer.from(base64, 'base64')))
 }
 
-/** `data`: what was stamped; `trusted`: undefined checks the signature alone. Never rejects for what the token holds. */
+/** `data`: the stamped bytes; if `trusted` is undefined, only the signature is checked. Never rejects, whatever the token contains. */
 export async function checkTokenSignature(
   signed: SignedData,
   { data, trusted }: { readonly data: Uint8Array; readonly trusted?: readonly Certificate[] | undefined },
@@ -39,7 +39,7 @@ export async function checkTokenSignature(
       data: Uint8Array.from(data).buffer,
       trustedCerts: [...(trusted ?? [])],
       checkChain: trusted !== undefined,
-      // At the time that the token says: certificates of authorities end, what they stamped stays.
+      // Checks the chain at the time of the token: an authority's certificate expires, but its stamps remain valid.
       extendedMode: true,
     })
     const certificate = found.signerCertificate
@@ -55,7 +55,7 @@ export async function checkTokenSignature(
   }
 }
 
-/** RFC 3161, section 2.3: critical, and the only purpose. */
+/** RFC 3161, section 2.3: the usage must be critical and the only purpose. */
 function isForTimes({ extensions = [] }: Certificate): boolean {
   const usage = extensions.find(({ extnID }) => extnID === EXT_KEY_USAGE_OID)
   if (usage?.critical !== true || !(usage.parsedValue instanceof ExtKeyUsage)) return false
@@ -63,7 +63,7 @@ function isForTimes({ extensions = [] }: Certificate): boolean {
   return keyPurposes.length === 1 && keyPurposes[0] === TIME_STAMPING_OID
 }
 
-/** RFC 3161, section 2.4.1, and RFC 5816: the first ESSCertID is the digest of the signer's certificate. */
+/** RFC 3161, section 2.4.1, and RFC 5816: the first ESSCertID must be the digest of the signer's certificate. */
 function isNamed({ signerInfos }: SignedData, certificate: Certificate): boolean {
   const attributes = signerInfos[0]?.signedAttrs?.attributes ?? []
   const attribute = attributes.find(

@@ -1,26 +1,26 @@
-/** @module The events that acknowledgements on record name as lost, for a verification: each in its place, and no others (LOG-66, LOG-67). */
+/** @module The events that recorded acknowledgements name as lost, for a verification: each at its place, and no others (LOG-66, LOG-67). */
 import { type LostEvent, lostEventsIn, placeText } from '../../schemas/acknowledged-loss.ts'
 import type { Header } from '../../schemas/header.ts'
 import { parseJson } from '../../schemas/json.ts'
 import { ledgerStream } from '../../schemas/names.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
 
-/** Of a source: whoever has to acknowledge more has to restore the store. */
+/** Limit per source: with more losses, the store has to be restored. */
 const LOST_MAX = 10_000
 
-/** An event that is acknowledged as lost, in the log of its tenant. */
+/** An event that is acknowledged as lost, in its tenant's log. */
 export interface AcknowledgedEvent extends LostEvent {
   readonly tenant: string
-  /** Id of the acknowledgement. */
+  /** Id of the event that acknowledges the loss. */
   readonly event: string
   readonly reason: string
 }
 
-/** What a first reading finds on record. */
+/** Acknowledgements found in a first pass over the records. */
 export class FoundAcknowledgements {
   readonly lost: AcknowledgedEvent[] = []
 
-  /** `header` verifies in its place. */
+  /** `header` must have been verified at its place. */
   take(header: Header, data: string): void {
     const { type, stream, tenant, id: event } = header
     if (type !== 'LossAcknowledged' || stream !== ledgerStream(tenant)) return
@@ -31,7 +31,7 @@ export class FoundAcknowledgements {
   }
 }
 
-/** For a second reading: by place, and by leaf. */
+/** Acknowledged losses for a second pass, by place and by leaf. */
 export class AcknowledgedLosses {
   readonly #places = new Map<string, AcknowledgedEvent>()
   readonly #leaves = new Map<string, AcknowledgedEvent>()
@@ -51,7 +51,7 @@ export class AcknowledgedLosses {
     return this.#places.get(placeText(place))
   }
 
-  /** The one that is this leaf of the tenant's log. */
+  /** The lost event at this leaf index of the tenant's log. */
   leaf(tenant: string, index: number): AcknowledgedEvent | undefined {
     return this.#leaves.get(leafText(tenant, index))
   }

@@ -1,6 +1,6 @@
 /**
- * @module Holding a history against a checkpoint that was stored elsewhere: it shows what no chain and no mac can, a cut end, a vanished
- * run, and a history that the holder of the key wrote anew.
+ * @module Comparison of a history with a checkpoint stored outside the ledger. It detects changes that no hash chain and no MAC can show: a truncated end, a
+ * missing run, and a history rewritten by the holder of the key.
  */
 
 import { CheckpointSigned } from '../../schemas/events/checkpoint-signed.ts'
@@ -19,15 +19,15 @@ import type { PlacedRecord, SoundRows, SourceFault, SourceItem, SourcePages } fr
 
 export type ReadCheckpoint =
   | { readonly ok: true; readonly checkpoint: Checkpoint; readonly tenant: string }
-  /** Malformed, signed by nobody known, or under a signature that does not fit. */
+  /** Malformed, signed by an unknown key, or with an invalid signature. */
   | { readonly ok: false; readonly message: string }
 
-/** Origin of the checkpoint in a note, unverified: to find the key that it should be under. */
+/** Origin of the checkpoint in a note, unverified, for finding the key that should have signed it. */
 export function claimedOrigin(note: string): string {
   return note.slice(0, Math.max(note.indexOf('\n'), 0))
 }
 
-/** A checkpoint under a key of its log: that of now, or one before it. `<origin>/<tenant>` names all of them. */
+/** Reads a checkpoint signed by one of its log's keys, current or earlier. All of them are named `<origin>/<tenant>`. */
 export function readLogCheckpoint(note: string, verifiers: readonly NoteVerifier[]): ReadCheckpoint {
   const opened = openNote(note, verifiers)
   if (!opened.ok) return { ok: false, message: MESSAGES[opened.code] }
@@ -52,8 +52,8 @@ function recordedIn({ stream, header, data }: PlacedRecord, tenant: string): Che
 }
 
 /**
- * Whether an event records another checkpoint of the same size: a log signs one text of each size, and a line beside size and root
- * makes it another one as well.
+ * Whether an event records a different checkpoint of the same size: a log signs exactly one text for each size, and another line next to size and root makes
+ * it a different text.
  */
 export function isForkOf(held: Checkpoint, record: PlacedRecord, tenant: string): boolean {
   const recorded = recordedIn(record, tenant)
@@ -62,7 +62,7 @@ export function isForkOf(held: Checkpoint, record: PlacedRecord, tenant: string)
 
 export type HeldCheckpoint = Extract<ReadCheckpoint, { ok: true }>
 
-/** The same pages, and last what they hold less, or otherwise, than the checkpoints cover. */
+/** The same pages, followed by a last page of faults where the events are fewer than, or differ from, those that the checkpoints cover. */
 export async function* withCheckpoints(
   pages: SourcePages,
   held: readonly HeldCheckpoint[],
@@ -102,7 +102,7 @@ function takeRows(rows: SoundRows, logs: ReadonlyMap<string, CheckedLog>, stream
     grown[places[at] ?? 0]?.take(() => digests.slice(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES))
 }
 
-/** The log in which an event is a leaf; undefined where no checkpoint of it is held. */
+/** The log in which an event is a leaf; undefined if no checkpoint of that log is given. */
 function logOf(
   event: { readonly stream: string; readonly revision: number },
   logs: ReadonlyMap<string, CheckedLog>,
@@ -113,7 +113,7 @@ function logOf(
   return log !== undefined && isLeaf(event, tenant, streams) ? log : undefined
 }
 
-/** One log, grown from its leaves and compared at the size of each checkpoint. */
+/** One log, grown from its leaves and compared with each checkpoint at its size. */
 class CheckedLog {
   readonly #tree = new CompactTree()
   readonly #checkpoints: Checkpoint[] = []
@@ -128,7 +128,7 @@ class CheckedLog {
     this.#acknowledged = acknowledged
   }
 
-  /** Leaves of events that are acknowledged as lost and come before that of `next`. */
+  /** Appends the leaves of events that are acknowledged as lost and come before `next`. */
   passLost(next: PlacedRecord | undefined, streams: Set<string>): void {
     for (;;) {
       const lost = this.#acknowledged?.leaf(this.#tenant, this.#tree.size)
@@ -140,7 +140,7 @@ class CheckedLog {
     }
   }
 
-  /** What is left of a lost event says nothing of its leaf. */
+  /** The leaf of a record; for a lost event it comes from the acknowledgement, since the remains of the record do not determine it. */
   leafOf(record: PlacedRecord): Uint8Array {
     const lost = this.#acknowledged?.at(record)
     return lost === undefined ? leafHash(record.header) : digestBytes(lost.digest)
@@ -154,7 +154,7 @@ class CheckedLog {
     this.#compare()
   }
 
-  /** The next leaf, made where a checkpoint covers it. */
+  /** Appends the next leaf, which is computed only if a checkpoint covers it. */
   take(leaf: () => Uint8Array): void {
     if (this.#checkpoints.every(({ size }) => size <= this.#tree.size)) return
     this.#tree.append(leaf())
@@ -166,7 +166,7 @@ class CheckedLog {
       if (each.size === this.#tree.size && !sameHash(this.#tree.root(), each.root)) this.#wrong.push(each)
   }
 
-  /** A recorded checkpoint, against those of its size. */
+  /** Compares a recorded checkpoint with the given ones of its size. */
   compareRecorded(record: PlacedRecord): void {
     for (const each of this.#checkpoints) if (isForkOf(each, record, this.#tenant)) this.#forked.add(each)
   }
@@ -196,7 +196,7 @@ export function forkFault({ size, origin }: Checkpoint) {
   return { code: 'checkpoint-mismatch', message } as const
 }
 
-/** Events of the tenant's streams, from revision 0 on: a stream without it is in no log. */
+/** Whether an event is in the tenant's log: its stream must have been seen from revision 0; without that event, a stream is in no log. */
 export function isLeaf(
   { stream, revision }: { readonly stream: string; readonly revision: number },
   tenant: string,

@@ -1,15 +1,15 @@
 /**
- * @module JSON as the projections' engine of EventStoreDB reads it (read in the source of the interpreter that 23.10 uses): it takes a line
- * separator of Unicode in a string, and a control character in a name, for an error.
+ * @module JSON as parsed by the projection engine of EventStoreDB (according to the source of the interpreter that 23.10 uses): it rejects a Unicode line
+ * separator in a string, and a control character in a name.
  */
 import { type Json, parseJson } from '../../schemas/json.ts'
 
 const LINE_SEPARATOR = /[\u2028\u2029]/
-/** A tab is let through. */
+/** Control characters that the engine rejects in a name; it accepts a tab. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\u0000-\u0008\u000a-\u001f]/
 
-/** Throws `SyntaxError` for what that engine does not read, as for what is no JSON. */
+/** Throws `SyntaxError` for text that the engine does not accept, as for invalid JSON. */
 export function parseAsEngine(text: string): Json {
   if (LINE_SEPARATOR.test(text)) throw new SyntaxError('a line separator of Unicode in a string')
   const value = parseJson(text)

@@ -1,4 +1,7 @@
-/** @module What is encrypted under the key of a subject, and which keys were destroyed on record (LIFE-10). A key that is gone without that is somebody's doing. */
+/**
+ * @module Checks of subject keys: which keys encrypt events, and which were destroyed by a recorded erasure (LIFE-10). Any other missing key was removed
+ * outside the ledger.
+ */
 import type { RecordBytes } from '../../schemas/header.ts'
 import { isJsonObject, type Json, parseJsonOrUndefined } from '../../schemas/json.ts'
 import type { VerifyFault } from './fault.ts'
@@ -7,7 +10,7 @@ const ENCRYPTED = '"$enc":'
 const ENCRYPTED_BYTES = Buffer.from(ENCRYPTED)
 const LISTED_MAX = 100
 
-/** Whether an event says something of keys of subjects. */
+/** Whether an event concerns subject keys. */
 export function bearsOnErasure(
   type: string,
   record: { readonly data: string; readonly bytes?: RecordBytes | undefined },
@@ -19,12 +22,12 @@ export function bearsOnErasure(
 }
 
 export class ErasureChecks {
-  /** Events by the key that something in them is encrypted under. */
+  /** Number of events in which something is encrypted, by key. */
   readonly #events = new Map<string, { readonly id: string; events: number }>()
   readonly #requested = new Set<string>()
   readonly #erased = new Map<string, string>()
 
-  /** Of an event whose seal fits. A tenant's erasure says nothing of the keys of another one. */
+  /** Takes an event whose seal is valid. A tenant's erasure says nothing about the keys of another tenant. */
   take({ type, tenant }: { readonly type: string; readonly tenant: string }, text: string): void {
     const data = parseJsonOrUndefined(text)
     if (!isJsonObject(data)) return
@@ -39,7 +42,7 @@ export class ErasureChecks {
       }
   }
 
-  /** `isThere` is absent where the file of the keys does not lie beside the store. */
+  /** `isThere` is absent if the key file is not next to the store. */
   finish(isThere: ((id: string) => boolean) | undefined): {
     readonly erased: number
     readonly faults: readonly VerifyFault[]

@@ -1,4 +1,4 @@
-/** @module What verified events must say: known types and bodies, the first event of each stream, and the order of the ledger's keys. */
+/** @module Rules for the content of verified events: known types and bodies, the first event of each stream, and the order of the ledger's keys. */
 
 import { knowsBody } from '../../projections/body-versions.ts'
 import { isOfSchema } from '../../schemas/compiled-schema.ts'
@@ -21,17 +21,17 @@ const DISCLOSURE = 'RunKeyDisclosed'
 const OF_ACCESS = 'AccessRecorded'
 const OF_VALUE = 'ValueStored'
 
-/** Whether an event of this type changes how later ones of its run are judged. */
+/** Whether an event of this type changes how later events of its run are judged. */
 export function disclosesRun(type: string): boolean {
   return type === DISCLOSURE
 }
 
 export interface EventRulesOptions {
-  /** Undefined where there are no keys to compare with. */
+  /** Undefined if there are no keys to compare with. */
   readonly ring: KeyOrder | undefined
-  /** Verifier keys that the supplied keys make under an origin: of all that sign or signed the logs, oldest first. */
+  /** Verifier keys derived from the supplied keys for an origin: all current and former signing keys of the logs, oldest first. */
   readonly verifierKeys?: (origin: string) => readonly string[]
-  /** Also read each body and compare it with the schema of its type. */
+  /** Whether to parse each body and compare it with the schema of its type. */
   readonly bodies: boolean
 }
 
@@ -42,14 +42,14 @@ export interface LedgerFacts {
 
 export class EventRules {
   readonly #options: EventRulesOptions
-  /** Ring index of the key that the ledger has announced last; undefined before its founding event. */
+  /** Ring index of the last key that the ledger announced; undefined before its founding event. */
   #announced: number | undefined
   #announcedKid: string | undefined
   readonly #announcedKids = new Set<string>()
   #facts: LedgerFacts | undefined
   /** Keys that the ledger announced for its logs, oldest first. */
   #logKeys: readonly NoteVerifier[] = []
-  /** Runs whose keys are out, by their streams. */
+  /** Streams of the runs whose keys were disclosed. */
   readonly #disclosed = new Set<string>()
 
   constructor(options: EventRulesOptions) {
@@ -60,27 +60,27 @@ export class EventRules {
     return this.#facts
   }
 
-  /** Keys that the ledger has announced so far for its logs, oldest first; each followed by the word of the one before it. */
+  /** Keys that the ledger has announced so far for its logs, oldest first; each predecessor signed its successor. */
   get logKeys(): readonly NoteVerifier[] {
     return this.#logKeys
   }
 
-  /** Runs whose keys were given away: their macs prove nothing any more. */
+  /** Number of runs whose keys were disclosed: their MACs prove nothing any more. */
   get disclosedRuns(): number {
     return this.#disclosed.size
   }
 
-  /** The ledger announced this key, under a seal that fits. */
+  /** Whether the ledger announced this key in an event with a valid seal. */
   wasAnnounced(kid: string): boolean {
     return this.#announcedKids.has(kid)
   }
 
-  /** Whether the order of events has nothing against those that are sound by themselves. */
+  /** Whether records that were found sound on their own also satisfy the rules that depend on the order of events. */
   admits({ stream, lastRingIndex: index }: Pick<SoundLink, 'stream' | 'lastRingIndex'>): boolean {
     return !this.#disclosed.has(stream) && (this.#announced === undefined || index <= this.#announced)
   }
 
-  /** Rules for an event whose seal fits, or whose seal nobody can check. */
+  /** Applies the rules to an event whose seal is valid or cannot be checked. */
   check(header: Header, data: string): EventFaults {
     const found = [this.#place(header), this.#end(header), this.#key(header), this.#body(header, data)]
     return found.every((each) => each === NONE) ? NONE : found.flat()
@@ -151,7 +151,7 @@ export class EventRules {
     return fault('foreign-verifier-key', `the key file's checkpoint key is not this ledger's (${verifierKey})`)
   }
 
-  /** Whether the supplied keys have this one at its place; an older key file has nothing to say of those behind its last. */
+  /** Whether the supplied keys have this key at its place; an older key file cannot be compared beyond its last key. */
   #ownLogKey(place: number, verifierKey: string): boolean {
     const own = this.#options.verifierKeys?.(this.#facts?.origin ?? '')[place]
     return own === undefined || own === verifierKey

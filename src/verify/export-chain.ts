@@ -1,6 +1,6 @@
 /**
- * @module Parts of a log, held against each other: each goes on from where the one before it ends, under the same root, so that none of
- * the log is missing between them, and none of it is there twice. Of what is in a part its own verification speaks.
+ * @module Comparison of the parts of a log: each must continue where the previous one ends, with the same root, so that no part of the log is missing or
+ * duplicated between them. The content of each part is verified separately.
  */
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { HeldCheckpoint } from './checkpoint-check.ts'
@@ -8,9 +8,9 @@ import { notHeld } from './export-completeness.ts'
 import type { VerifyFault } from './fault.ts'
 
 export interface ChainPart {
-  /** As whoever verifies named it. */
+  /** Name given by the caller. */
   readonly name: string
-  /** Absent where the file has no sound one. */
+  /** Absent if the file has no valid trailer. */
   readonly trailer?: ExportTrailer | undefined
   /** Whether the saved checkpoint was compared with this part. */
   readonly held?: boolean | undefined
@@ -20,7 +20,7 @@ export interface Chain {
   readonly tenant: string
   /** Index of the first leaf. */
   readonly from: number
-  /** Size of the log where the last part ends. */
+  /** Size of the log at the end of the last part. */
   readonly to: number
   readonly root: string
   readonly faults: readonly VerifyFault[]
@@ -36,7 +36,7 @@ interface Range {
   readonly root: string
 }
 
-/** In the order of the log, however they were named. Undefined where none of them is a part. */
+/** Parts are compared in log order, whatever the order of the arguments. Undefined if none of them is a part of a log. */
 export function judgeChain(parts: readonly ChainPart[], kept?: HeldCheckpoint): Chain | undefined {
   const ranges = parts.flatMap((part) => rangeOf(part) ?? []).sort((a, b) => a.from - b.from || a.to - b.to)
   const [first] = ranges
@@ -53,7 +53,7 @@ export function judgeChain(parts: readonly ChainPart[], kept?: HeldCheckpoint): 
   return { tenant, from, to: last.to, root: last.root, faults }
 }
 
-/** A whole tenant's export is the part from its first leaf. */
+/** A whole tenant's export counts as the part that starts at leaf 0. */
 function rangeOf({ name, trailer }: ChainPart): Range | undefined {
   if (trailer === undefined || trailer.run !== null || trailer.filter !== undefined) return undefined
   const { ledgerId, tenant, from = 0, fromRoot, treeSize, root } = trailer
@@ -66,7 +66,7 @@ function noPart({ name, trailer }: ChainPart): VerifyFault {
   return { code: 'part-scope', message: `${name} is no part of a log that could stand beside the others: ${reason}` }
 }
 
-/** `before`: of those that begin earlier, the one that reaches furthest. */
+/** `before`: among the parts that begin earlier, the one that ends last. */
 function joinFaults(before: Range, range: Range): readonly VerifyFault[] {
   const { name, from, fromRoot } = range
   if (before.ledgerId !== range.ledgerId || before.tenant !== range.tenant)

@@ -1,6 +1,6 @@
 /**
- * @module Whether an export is all there is. Only a tree under a signature shows that: the whole log of a tenant, up to the size that its
- * key signed. Of a run, or the answer to a query, a trailer is the word of whoever holds that key, which is no proof.
+ * @module Completeness of an export. Only a signed tree proves it: the whole log of a tenant, up to the size that its key signed. For a run, or the answer to
+ * a query, a trailer is only a claim by the holder of that key, which is no proof.
  */
 import { type ExportTrailer, signedTrailerText } from '../../schemas/export-trailer.ts'
 import { type Loss, lossesText } from '../../schemas/loss.ts'
@@ -10,7 +10,7 @@ import { forkFault, type HeldCheckpoint } from './checkpoint-check.ts'
 import type { ExportTree } from './export-tree.ts'
 import type { VerifyFaultCode } from './fault.ts'
 
-/** The key that the reader has for the log of this name; `keyId` is what the export claims. */
+/** Finds the reader's key for the log of this name; `keyId` is the id that the export claims. */
 export type FindLogKey = (name: string, keyId: string) => NoteVerifier | undefined
 
 export interface CompletenessInput {
@@ -18,15 +18,15 @@ export interface CompletenessInput {
   readonly tree: ExportTree
   readonly kept: HeldCheckpoint | undefined
   readonly findKey: FindLogKey | undefined
-  /** Others of its log are checked with it: the checkpoint may be about one of them. */
+  /** Other parts of its log are checked together with it: the checkpoint may apply to one of them. */
   readonly inChain?: boolean | undefined
 }
 
 export interface Completeness {
   readonly proven: boolean
-  /** What is shown, in words. */
+  /** What is shown, as a sentence. */
   readonly statement: string
-  /** Whether the saved checkpoint could be compared with these events; absent where there is none. */
+  /** Whether the saved checkpoint could be compared with these events; absent if there is no checkpoint. */
   readonly held?: boolean
   readonly faults: readonly { readonly code: VerifyFaultCode; readonly message: string }[]
 }
@@ -48,7 +48,7 @@ export function judgeCompleteness(input: CompletenessInput): Completeness {
   return { proven: false, statement: message, ...held, faults: [{ code: 'completeness-unproven', message }] }
 }
 
-/** What the ledger said itself, when it made the file. */
+/** Losses that the ledger itself stated when it made the file. */
 export function lossFaults(losses: readonly Loss[] | undefined): Completeness['faults'] {
   if (losses === undefined) return []
   return [{ code: 'losses', message: `not whole, says the ledger itself: ${lossesText(losses)}` }]
@@ -59,14 +59,14 @@ function isWholeTenant({ run, filter }: ExportTrailer): boolean {
 }
 
 interface Signature {
-  /** The key that signed, where the reader has it. */
+  /** The key that signed, if the reader has it. */
   readonly by: NoteVerifier | undefined
-  /** Why there is none. */
+  /** Why there is no such key. */
   readonly missing: string
   readonly faults: Completeness['faults']
 }
 
-/** Whose signature the trailer has, as far as the reader has the key. */
+/** Checks the trailer's signature with the reader's key, if there is one. */
 export function signatureOf(trailer: ExportTrailer, findKey: FindLogKey | undefined): Signature {
   if (trailer.v === 1)
     return { by: undefined, missing: 'its trailer has no signature, as in exports of version 0.1.0', faults: [] }
@@ -80,7 +80,7 @@ export interface SignedText {
   readonly text: string
 }
 
-/** Whose signature a text has that a log of this tenant should have signed. */
+/** Checks the signature of a text that a log of this tenant should have signed. */
 export function logSigner({ tenant, signature, text }: SignedText, findKey: FindLogKey | undefined): Signature {
   const [, name = '', keyId = ''] = /^([^\s+]+)\+([0-9a-f]{8})$/.exec(signature.key) ?? []
   const verifier = findKey?.(name, keyId)
@@ -90,7 +90,7 @@ export function logSigner({ tenant, signature, text }: SignedText, findKey: Find
     faults: [{ code: 'trailer-signature', message }],
   })
   if (!name.endsWith(`/${tenant}`)) return fault(`the trailer is signed for the log ${name}, which is not of ${tenant}`)
-  // An id is made of name and key: with the same id under another name, the file names a key that cannot be.
+  // A key id is a hash over name and key: if a known id appears under another name, no such key can exist.
   if (verifier !== undefined && verifier.keyId === keyId && verifier.name !== name)
     return fault(`the trailer names ${signature.key}, and the key of that id is of the log ${verifier.name}`)
   if (verifier === undefined || verifier.keyId !== keyId)
@@ -130,7 +130,7 @@ function treeFaults({ trailer, tree, kept, inChain = false }: CompletenessInput)
   return [{ code: 'checkpoint-mismatch', message }]
 }
 
-/** Why a checkpoint of the same log says nothing about what is here: leaves `from` up to, not including, `to`. */
+/** Explains why a checkpoint of the same log does not apply to leaves `from` up to, but not including, `to`. */
 export function notHeld(
   { checkpoint: { size, origin } }: HeldCheckpoint,
   { from, to }: { readonly from: number; readonly to: number },
@@ -148,7 +148,7 @@ export function notHeld(
   }
 }
 
-/** The tree of these events, all of them, under a signature that the reader can check. */
+/** The proof, as a sentence: the tree of all these events is covered by a signature that the reader can check. */
 function proofOf({ trailer, tree, kept }: CompletenessInput, by: NoteVerifier | undefined): string | undefined {
   const what = whatIsHere(trailer, tree)
   if (kept?.tenant === trailer.tenant && kept.checkpoint.size === tree.size)

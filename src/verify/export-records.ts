@@ -1,6 +1,6 @@
 /**
- * @module Reading a JSONL export back as records. A line must be, byte for byte, the one that its parsed parts would make again, and the
- * last line must count and digest all the others: a file that was cut has none.
+ * @module Parsing a JSONL export into records. Each line must equal, byte for byte, the serialization of its parsed parts, and the last line must have the
+ * count and the digest of all others: a truncated file lacks it.
  */
 
 import { createHash } from 'node:crypto'
@@ -17,20 +17,20 @@ import type { VerifyFaultCode } from './fault.ts'
 import { type Line, readLines } from './read-lines.ts'
 import type { PlacedRecord, SourceFault, SourceItem } from './source-item.ts'
 
-/** A header of 8 KiB and a body that holds more than the payload of 512 KiB that came in. */
+/** Room for a header of 8 KiB and a body that contains more than the received payload of 512 KiB. */
 const LINE_MAX_BYTES = 8 * 1024 * 1024
 
 export interface ExportOptions {
-  /** Called with the last line, where there is a sound one, and what it proves. */
+  /** Called with the trailer, if it is valid, and with what it proves. */
   readonly onTrailer?: (trailer: ExportTrailer, completeness: Completeness) => void
-  /** What the events are held against. */
+  /** Checkpoint that the events are compared with. */
   readonly checkpoint?: HeldCheckpoint | undefined
   readonly findKey?: FindLogKey | undefined
-  /** Others of its log are checked with it. */
+  /** Other parts of its log are checked together with it. */
   readonly inChain?: boolean | undefined
 }
 
-/** Records and faults of an export, in the order of its lines. Errors of `chunks` pass through. */
+/** Records and faults of an export, in line order. Errors of `chunks` are passed on. */
 export async function* exportPages(
   chunks: AsyncIterable<Uint8Array>,
   options: ExportOptions = {},
@@ -50,7 +50,7 @@ class ExportReader {
   readonly #streams = new Set<string>()
   readonly #tree: ExportTree
   #events = 0
-  /** The query of an export that leaves events out. */
+  /** The query of an export that contains only some events. */
   #filter: JsonObject | undefined
   #part: PartHead | undefined
   #trailer: ExportTrailer | undefined
@@ -65,7 +65,7 @@ class ExportReader {
     const text = line.tooLong ? undefined : decodeUtf8(line.bytes)
     const value = text === undefined ? undefined : parseJsonOrUndefined(text)
     const isTrailer = isJsonObject(value) && Object.hasOwn(value, 'trailer')
-    // Only a cut leaves a line without its end; of the trailer nothing is lost with it.
+    // Only truncation leaves a line without a line feed; a complete trailer has lost nothing.
     if (!line.ended && !isTrailer) return []
     if (text === undefined || !isJsonObject(value)) {
       this.#count(line)
@@ -146,7 +146,7 @@ class ExportReader {
   }
 }
 
-/** What a trailer says of a part is there as a whole or not at all, as its head is. */
+/** The trailer's members about a part must be those of the part's head, and absent without one. */
 function isOfPart({ from, fromRoot, to, treeSize }: ExportTrailer, part: PartHead | undefined): boolean {
   return from === part?.from && fromRoot === part?.root && to === (part && (treeSize ?? undefined))
 }
@@ -172,7 +172,7 @@ function recordOf(line: Line, text: string, value: JsonObject): PlacedRecord | S
   return record
 }
 
-/** As `src/export/jsonl.ts` writes it, which stands above this folder; a test holds the two together. */
+/** The same serialization as `src/export/jsonl.ts`, which this folder must not import; a test compares the two. */
 function exportLine(header: string, salt: string, data: string): string {
   return `{"header":${header},"salt":"${salt}","data":${data}}`
 }

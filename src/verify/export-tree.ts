@@ -1,4 +1,4 @@
-/** @module The tree that a whole tenant's export must make: what its trailer and a saved checkpoint say of the log is checked, not believed. */
+/** @module The tree over a whole tenant's export: checks the claims of its trailer and of a saved checkpoint about the log. */
 import type { PartHead } from '../../schemas/export-trailer.ts'
 import type { Checkpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
@@ -21,13 +21,13 @@ export class ExportTree {
   #keptFits: boolean | undefined
   #isForked = false
 
-  /** `kept`: the checkpoint that the events are held against. */
+  /** `current`: the checkpoint that the events are compared with. */
   constructor(current?: Checkpoint) {
     this.#checkpoint = current
     this.#holdKept()
   }
 
-  /** Before the first record: goes on from the tree before a part. False where its hashes do not make its root. */
+  /** To be called before the first record: continues the tree before a part. Returns false if the hashes do not yield the root. */
   goOnFrom({ from, root, edge }: PartHead): boolean {
     const hashes = edge.map((digest) => Buffer.from(digest.slice('sha256:'.length), 'hex'))
     const tree = CompactTree.ofHashes(from, hashes)
@@ -38,7 +38,7 @@ export class ExportTree {
     return true
   }
 
-  /** Of a part: how many leaves are before it. */
+  /** For a part: the number of leaves before it. */
   get from(): number | undefined {
     return this.#from
   }
@@ -53,25 +53,25 @@ export class ExportTree {
 
   take(record: PlacedRecord): void {
     const tenant = logTenant(record.stream)
-    // Where a part begins most streams have begun; that they did with a leaf is what the tree before it says.
+    // In a part, most streams began earlier; the tree before the part vouches that their first events are leaves.
     if (tenant === undefined || (this.#from === undefined && !isLeaf(record, tenant, this.#streams))) return
     this.#tree.append(leafHash(record.header))
     this.#holdKept()
     if (this.#checkpoint !== undefined && isForkOf(this.#checkpoint, record, tenant)) this.#isForked = true
   }
 
-  /** Undefined where the trailer names no tree: such an export says nothing about it. */
+  /** Undefined if the trailer names no tree: such an export makes no claim about it. */
   fits({ treeSize, root }: SaidTree): boolean | undefined {
     if (typeof treeSize !== 'number' || typeof root !== 'string') return undefined
     return treeSize === this.#tree.size && root === this.root
   }
 
-  /** Whether the first events are those that the saved checkpoint signed; undefined where there are fewer, or a part begins behind them. */
+  /** Whether the first events are those that the saved checkpoint signed; undefined if there are fewer, or if the part begins after them. */
   get keptFits(): boolean | undefined {
     return this.#keptFits
   }
 
-  /** Whether another checkpoint of the size of the saved one is recorded here. */
+  /** Whether a different checkpoint of the same size as the saved one is recorded here. */
   get isForked(): boolean {
     return this.#isForked
   }

@@ -1,4 +1,4 @@
-/** @module What a verification can find, and what it means for the verdict (LOG-18). */
+/** @module The faults that a verification can find, and their verdicts (LOG-18). */
 import type { FaultCode as RecordFaultCode } from '../signing/check.ts'
 
 export type Verdict = 'VERIFIED' | 'TAMPERED' | 'INCOMPLETE' | 'UNVERIFIABLE'
@@ -12,32 +12,32 @@ export const VERDICT_EXIT_CODES = {
 
 export type VerifyFaultCode =
   | RecordFaultCode
-  /** Events of a stream are gone, with later ones of it there. */
+  /** Events of a stream are missing before a later one. */
   | 'missing'
-  /** Events are gone, and no later event of their streams says which. */
+  /** Events are missing, and no later event of their streams shows which. */
   | 'position-gap'
-  /** Events are gone from the end of a store that says where its last append ended. */
+  /** Events are missing at the end of a store that records the end of its last append. */
   | 'end-missing'
   | 'position-order'
-  /** What the writers of a store on PostgreSQL attest of their groups of events is gone or altered, or other events lie there. */
+  /** The writers' attestations for groups of events in a PostgreSQL store are missing or altered, or the events differ from them. */
   | 'group-notes'
   | 'out-of-order'
   | 'request-column'
-  /** What a server shows beside the header differs from it. */
+  /** Data that a server shows next to the header differs from the header. */
   | 'metadata-copy'
-  /** The server deleted a stream, or holds a limit that lets it drop events of it. */
+  /** The server deleted a stream, or has a limit that allows it to drop events of the stream. */
   | 'server-forgets'
   | 'duplicate-id'
   | 'first-event'
   | 'key-rotation'
-  /** A key of a subject is gone, and no erasure on record names it. */
+  /** A subject's key is missing, and no recorded erasure names it. */
   | 'erasure-unrecorded'
-  /** A key is gone on a request that is on record, and that it is gone is not: a crash came between. */
+  /** A key is missing after a recorded erasure request, but its destruction is not recorded: a crash came between. */
   | 'erasure-unfinished'
-  /** An erasure is on record, and the key is there. */
+  /** An erasure is recorded, but the key still exists. */
   | 'erasure-undone'
   | 'key-not-announced'
-  /** Stands behind the event that put the disclosure of its run's keys on record. */
+  /** An event follows the one that recorded the disclosure of its run's keys. */
   | 'after-disclosure'
   | 'founding-event'
   | 'foreign-verifier-key'
@@ -46,19 +46,19 @@ export type VerifyFaultCode =
   | 'row-type'
   | 'not-utf8'
   | 'schema-altered'
-  /** What protects the events of a store on PostgreSQL is not as this build makes it: all that is there may be whole, and an end may be gone. */
+  /** The protection of the events in a PostgreSQL store differs from what this build creates: the existing events may be sound, but the end may be missing. */
   | 'protection-altered'
   | 'structure'
-  /** The store's log holds whole frames that cannot be read any more. */
+  /** The store's WAL contains complete frames that can no longer be read. */
   | 'wal-damaged'
   | 'unreadable'
   | 'empty'
   | 'unknown-type'
   | 'body-version'
   | 'body-schema'
-  /** Sealed with a key that the ledger announced and the supplied ring lacks: an older copy of the key file. */
+  /** Sealed with a key that the ledger announced but the supplied ring lacks: the key file is an older copy. */
   | 'key-missing'
-  /** No event at all was sealed with the supplied keys. */
+  /** No event was sealed with the supplied keys. */
   | 'foreign-keys'
   | 'no-keys'
   | 'line-not-json'
@@ -67,48 +67,48 @@ export type VerifyFaultCode =
   | 'trailer-count'
   | 'trailer-digest'
   | 'trailer-scope'
-  /** A part of the log begins with a tree that its own hashes do not make. */
+  /** The hashes in the head of a part do not yield the tree that it names. */
   | 'part-head'
-  /** Parts that were checked together leave out leaves between them. */
+  /** Leaves are missing between parts that were checked together. */
   | 'part-gap'
   /** Parts that were checked together have leaves in common. */
   | 'part-overlap'
-  /** What was checked together is not all of one log. */
+  /** The files that were checked together are not all parts of one log. */
   | 'part-scope'
-  /** A part goes on from another tree than the one before it ended with. */
+  /** A part continues a different tree than the one that the previous part ended with. */
   | 'part-root'
-  /** The trailer's signature is not that of the log's key. */
+  /** The trailer's signature is not by the log's key. */
   | 'trailer-signature'
-  /** Sound as far as it goes, and nothing shows that it is all there is. */
+  /** The events are sound, but nothing proves that they are complete. */
   | 'completeness-unproven'
-  /** A tenant's export makes another tree than its trailer names. */
+  /** A tenant's export yields a different tree than its trailer names. */
   | 'trailer-root'
-  /** The ledger itself says what is lost, or cannot be proven any more. */
+  /** The ledger itself states events that are lost, or that can no longer be proved. */
   | 'losses'
-  /** An event is gone or damaged for good, and the ledger says so on record. */
+  /** An event is permanently missing or damaged, and a recorded acknowledgement says so. */
   | 'loss-acknowledged'
-  /** An acknowledgement of a loss names another event than lies there. */
+  /** An acknowledgement of a loss names a different event than the one at that place. */
   | 'acknowledged-other'
-  /** A format that holds nothing which verify could check against a seal. */
+  /** The format contains nothing that can be checked against a seal. */
   | 'view'
   | 'after-trailer'
-  /** A large value that an event names is gone, or is another than it was. */
+  /** A large value that an event names is missing or altered. */
   | 'value-missing'
   | 'value-altered'
-  /** A checkpoint on record is not the log's, or not of the events before it. */
+  /** A recorded checkpoint is not the log's, or does not match the events before it. */
   | 'recorded-checkpoint'
-  /** The file of checkpoints beside the store is damaged or altered. */
+  /** The file of checkpoints next to the store is damaged or altered. */
   | 'kept-checkpoint'
-  /** A checkpoint beside the store is not signed with the supplied keys. */
+  /** A checkpoint next to the store is not signed with the supplied keys. */
   | 'kept-checkpoint-key'
-  /** The store lacks an event that a file beside it has seen in it. */
+  /** The store lacks an event that a file next to it has recorded as seen. */
   | 'seen-beside'
-  /** Fewer events than a checkpoint covers. */
+  /** There are fewer events than a checkpoint covers. */
   | 'log-behind-checkpoint'
-  /** Other events than a checkpoint covers. */
+  /** The events differ from those that a checkpoint covers. */
   | 'checkpoint-mismatch'
 
-/** Faults not named here mean TAMPERED: whoever alters a record must not choose a milder word by how it is altered. */
+/** Faults that are not listed here mean TAMPERED: an attacker must not be able to get a milder verdict by the way in which a record is altered. */
 const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   unreadable: 'INCOMPLETE',
   'wal-damaged': 'INCOMPLETE',

@@ -1,16 +1,16 @@
-/** @module Where two JSON values differ first, keys in any order. */
+/** @module The first difference between two JSON values; the order of keys is irrelevant. */
 import { isJsonObject, type Json } from '../../schemas/json.ts'
 import { pointerStep } from '../../schemas/json-pointer.ts'
 
 export interface JsonDifference {
   /** JSON Pointer (RFC 6901). */
   readonly path: string
-  /** Undefined: nothing is there. */
+  /** Undefined if there is no value at the path. */
   readonly ours: Json | undefined
   readonly theirs: Json | undefined
 }
 
-/** Undefined where they are equal. Members are looked at in the order of their keys. */
+/** Undefined if the values are equal. Members are compared in the order of their sorted keys. */
 export function firstDifference(
   ours: Json | undefined,
   theirs: Json | undefined,

@@ -1,4 +1,4 @@
-/** @module A tenant's log read from the store alone: its leaves, its last checkpoint, and proofs against it, without a server. */
+/** @module A tenant's log read directly from the store, without a server: its leaves, its last checkpoint, and proofs against it. */
 
 import type { Checkpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
@@ -22,7 +22,7 @@ export type OfflineProof =
   | { readonly ok: true; readonly file: string }
   | { readonly ok: false; readonly code: 'not-in-log' | 'not-published' | 'checkpoint-invalid' | 'checkpoint-mismatch' }
 
-/** Where a log's hashes lie ready. Nothing of it is believed: what is made from it is held against the signed root. */
+/** Precomputed hashes of a log. They are not trusted: proofs made from them are checked against the signed root. */
 export interface LogTiles {
   readonly leafOf: (
     tenant: string,
@@ -36,11 +36,11 @@ export interface ProofRequest {
   readonly eventId: string
   /** The signed note of the last checkpoint. */
   readonly note: string
-  /** All whose checkpoints of the log count. */
+  /** The keys whose checkpoints of the log are accepted. */
   readonly verifiers: readonly NoteVerifier[]
 }
 
-/** The proof file of an event, made from the records of the store in its order. The macs are not checked: `verify` does that. */
+/** The proof file of an event, made from the records in store order. MACs are not checked; `verify` does that. */
 export async function proveOffline(
   pages: AsyncIterable<readonly LogRecord[]>,
   request: ProofRequest,
@@ -70,8 +70,8 @@ export async function proveOffline(
 }
 
 /**
- * The same proof from tiles and the event itself, without reading the rest of the store. Undefined where they do not prove the event: then
- * the store has to be read to say why.
+ * The same proof from tiles and the event, without reading the rest of the store. Undefined if the tiles do not prove the event: the store must then be read
+ * to find the reason.
  */
 export async function proveFromTiles(
   { leafOf, tile }: LogTiles,
@@ -100,7 +100,7 @@ export async function proveFromTiles(
   }
 }
 
-/** The proof from an earlier size to that of the checkpoint; undefined where the records are not those that were signed. */
+/** The proof from an earlier size to that of the checkpoint; undefined if the records are not those that were signed, or if `from` exceeds that size. */
 export async function proveOfflineConsistency(
   pages: AsyncIterable<readonly LogRecord[]>,
   { tenant, from, checkpoint }: { readonly tenant: string; readonly from: number; readonly checkpoint: Checkpoint },
@@ -116,7 +116,7 @@ export async function proveOfflineConsistency(
   return from > checkpoint.size ? undefined : proveConsistency(from, checkpoint.size, leaves.read)
 }
 
-/** A tree that keeps its tiles in memory: 33 bytes a leaf. */
+/** A tree that keeps its tiles in memory: 33 bytes per leaf. */
 class TileTree {
   readonly read: HashReader
   readonly #tree = new CompactTree()

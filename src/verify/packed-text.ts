@@ -1,11 +1,11 @@
-/** @module Digests and ids of many records beside one another, in columns of bytes. */
+/** @module Digests and ids of many records, packed in byte columns. */
 
 export const DIGEST_BYTES = 32
-/** Of an id, which is kept as its text. */
+/** Length of an id, which is stored as text. */
 export const ID_BYTES = 36
 const DIGEST_PREFIX = 'sha256:'
 
-/** Takes a text that `digestText` makes. */
+/** Packs a digest as formatted by `digestText`. */
 export function packDigest(text: string, into: Buffer, at: number): void {
   into.write(text.slice(DIGEST_PREFIX.length), at, DIGEST_BYTES, 'hex')
 }
@@ -14,7 +14,7 @@ export function digestAt(bytes: Uint8Array, at: number): string {
   return DIGEST_PREFIX + viewOf(bytes).toString('hex', at, at + DIGEST_BYTES)
 }
 
-/** Takes a UUID. */
+/** Packs a UUID. */
 export function packId(text: string, into: Buffer, at: number): void {
   into.write(text, at, ID_BYTES, 'latin1')
 }
@@ -28,7 +28,7 @@ const DIGIT_0 = 0x30
 const BEFORE_A = 0x57
 const BITS_OF_DIGIT = 4
 
-/** The number that hexadecimal digits in lowercase stand for, at most seven of them. */
+/** The number represented by at most seven lowercase hexadecimal digits. */
 export function hexNumber(bytes: Uint8Array, from: number, to: number): number {
   let number = 0
   for (let at = from; at < to; at += 1) {
@@ -38,7 +38,7 @@ export function hexNumber(bytes: Uint8Array, from: number, to: number): number {
   return number
 }
 
-/** The same bytes. */
+/** A view of the same bytes. */
 export function viewOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

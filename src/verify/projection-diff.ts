@@ -1,4 +1,4 @@
-/** @module The server's state of each run against ours, folded from the stream up to the same event. */
+/** @module Comparison of the server's state of each run with a local fold of the stream up to the same event. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, type Json } from '../../schemas/json.ts'
 import type { ReadAllOptions, RecordPages } from '../store/event-store.ts'
@@ -7,7 +7,7 @@ import { parseAsEngine } from './engine-json.ts'
 import { firstDifference, type JsonDifference } from './json-difference.ts'
 import type { OwnProjection } from './server-projections.ts'
 
-/** What is read of the ledger. */
+/** Read access to the ledger. */
 export interface DiffSource {
   head(stream: string): Promise<number>
   readAll(options: ReadAllOptions): RecordPages
@@ -20,28 +20,28 @@ export interface DiffOptions {
   readonly projections: readonly OwnProjection[]
   /** Only runs of this tenant. */
   readonly tenant?: string | undefined
-  /** How long to wait for a server that lags and does not move. */
+  /** How long to wait, in milliseconds, for a server that lags and makes no progress. */
   readonly waitMs: number
 }
 
 export interface Compared {
   readonly stream: string
   readonly projection: string
-  /** Of the last event that the server has folded; -1: none. */
+  /** Revision of the last event that the server has folded; -1 for none. */
   readonly revision: number
   readonly found:
     | { readonly kind: 'same' }
     | ({ readonly kind: 'differs' } & JsonDifference)
-    /** The stream went on to `head`, and the server did not follow in time. */
+    /** The stream continues up to `head`, and the server did not catch up in time. */
     | { readonly kind: 'behind'; readonly head: number }
-    /** Both say that this stream cannot be folded on the server, and why. */
+    /** Both sides report that this stream cannot be folded on the server, and why. */
     | { readonly kind: 'not-folded'; readonly reason: string }
 }
 
 const RUN_PREFIX = 'run-'
 const ASK_AGAIN_MS = 100
 
-/** One answer a run and projection, in the order of the runs' first events. */
+/** One result per run and projection, in the order of the runs' first events. */
 export async function* compareProjections(options: DiffOptions): AsyncGenerator<Compared, void> {
   const patience = { leftMs: options.waitMs, fullMs: options.waitMs, handled: new Map<string, bigint>() }
   const seen = new Set<string>()
@@ -82,18 +82,18 @@ async function compare(
   return { ...reported, found: typeof reason === 'string' ? { kind: 'not-folded', reason } : { kind: 'same' } }
 }
 
-/** No folding anew mends it. */
+/** Another fold on the server would not fix this. */
 const ENGINE_UNREADABLE: Compared['found'] = {
   kind: 'not-folded',
   reason:
     'the server’s engine does not read a control character in a name, nor U+2028 or U+2029 as earlier versions sent them',
 }
 
-/** Spent while the server stands still, and full again when it moves: one that has stopped is not waited for at each run. */
+/** Waiting time that is spent while the server makes no progress and restored when it does, so that a stopped server is not waited for at each run. */
 interface Patience {
   leftMs: number
   readonly fullMs: number
-  /** Events that each projection was last seen to have handled, of whatever stream. */
+  /** Number of events that each projection was last seen to have handled, over all streams. */
   readonly handled: Map<string, bigint>
 }
 
@@ -118,7 +118,7 @@ async function caughtUp(server: ProjectionServer, { name, stream, head, patience
   }
 }
 
-/** -1 where the server has no state of the run yet; undefined for a state that no script of ours made. */
+/** -1 if the server has no state of the run yet; undefined for a state that none of this project's scripts made. */
 function revisionOf(state: Json): number | undefined {
   if (!isJsonObject(state)) return undefined
   if (Object.keys(state).length === 0) return -1

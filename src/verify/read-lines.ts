@@ -1,12 +1,12 @@
-/** @module Lines of a byte stream, as bytes: decoding is left to whoever must tell bad UTF-8 from good. Memory is bounded. */
+/** @module Splitting of a byte stream into lines of bytes, in bounded memory; decoding is left to callers, which must detect invalid UTF-8. */
 import { Buffer } from 'node:buffer'
 
 export interface Line {
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly number: number
-  /** Without the line feed; of a line that is too long only its beginning. */
+  /** Without the line feed; for a line that is too long, only its beginning. */
   readonly bytes: Buffer
-  /** Of a line longer than the limit, the rest is thrown away. */
+  /** The line is longer than the limit; the rest of it is discarded. */
   readonly tooLong: boolean
   /** False for the last line of a stream that does not end in a line feed. */
   readonly ended: boolean
@@ -14,7 +14,7 @@ export interface Line {
 
 const LINE_FEED = 0x0a
 
-/** Lines in groups, one group a chunk at most, so that a slow consumer holds the stream back. */
+/** Lines in groups, at most one group per chunk, so that a slow consumer applies backpressure. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -34,7 +34,7 @@ export async function* readLines(
   if (gathered.hasRest) yield [gathered.take(Buffer.alloc(0), false)]
 }
 
-/** The beginning of a line whose end has not come yet. */
+/** The beginning of a line whose end has not been read yet. */
 class Gathered {
   readonly #maxBytes: number
   #parts: Buffer[] = []

@@ -1,4 +1,4 @@
-/** @module Where a record stands, as a fault says it. */
+/** @module The place of a record, as reported in a fault. */
 import type { VerifyFault } from './fault.ts'
 import type { PlacedRecord } from './source-item.ts'
 import type { Judged } from './stream-check.ts'
@@ -16,7 +16,7 @@ export function placeOf(
   }
 }
 
-/** The event id that a header's text names; undefined where it names none. */
+/** The event id in a header's text; undefined if there is none. */
 export function idOf(header: string): string | undefined {
   return /"id":"([0-9a-f-]{36})"/.exec(header)?.[1]
 }

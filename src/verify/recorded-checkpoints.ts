@@ -1,6 +1,6 @@
 /**
- * @module The checkpoints on record, held against the events before them: the note is the log's own, and its root is the root of just
- * those events. A history that was written anew with the sealing keys alone does not get past it.
+ * @module Comparison of recorded checkpoints with the events before them: the note must be signed by the log, and its root must be that of exactly those
+ * events. This detects a history that was rewritten with the sealing keys alone.
  */
 
 import { CheckpointSigned } from '../../schemas/events/checkpoint-signed.ts'
@@ -20,18 +20,18 @@ import { isValueStream, logTenant } from '../signing/stream-tenant.ts'
 import type { AcknowledgedLosses } from './acknowledged-losses.ts'
 import type { SoundRows } from './source-item.ts'
 
-/** Leaves of all logs that may wait for the checkpoint that covers them: 32 bytes each. */
+/** Number of leaves of all logs that may wait for a checkpoint that covers them: 32 bytes each. */
 const WAITING_MAX = 4 * 1024 * 1024
-/** Streams of one log whose tree is made: some 400 bytes each. */
+/** Number of streams in the tree of one log: about 400 bytes each. */
 const STREAMS_MAX = 1024 * 1024
 const FIRST_CAPACITY = 256
-/** Checkpoints of one log that a later one may repeat. */
+/** Number of recent checkpoints per log that a later event may repeat. */
 const REPEATED_MAX = 64
 
 export interface RecordedCheckpointsOptions {
-  /** Keys that the ledger has announced so far for its logs, oldest first; absent: roots are checked, signatures are not. */
+  /** Keys that the ledger has announced so far for its logs, oldest first; if absent, roots are checked but signatures are not. */
   readonly logKeys?: () => readonly NoteVerifier[]
-  /** Events that are lost for good: their leaves are those that the acknowledgements name. */
+  /** Events that are permanently lost: their leaves are taken from the acknowledgements. */
   readonly acknowledged?: AcknowledgedLosses
 }
 
@@ -41,7 +41,7 @@ interface Leaf {
   readonly tenant: string
 }
 
-/** Whether an event of this type may say something of all events before it. */
+/** Whether events of this type may make a claim about all events before them. */
 export function isCheckpoint(type: string): boolean {
   return type === 'CheckpointSigned' || type === 'CheckpointTimestamped'
 }
@@ -57,12 +57,12 @@ export class RecordedCheckpoints {
     this.#options = options
   }
 
-  /** Some checkpoint was too far behind its events to be compared within memory. */
+  /** Whether some checkpoint was too far behind its events to be compared within the memory limit. */
   get tooFar(): boolean {
     return this.#tooFar
   }
 
-  /** What was found wrong with this stream's log is reported already; its later checkpoints would only say so again. */
+  /** Stops the comparison of this stream's log, or of all logs: a fault in it is already reported, and its later checkpoints would only repeat it. */
   giveUp(stream: string | undefined): void {
     if (stream !== undefined && isValueStream(stream)) return
     const tenant = stream === undefined ? undefined : logTenant(stream)
@@ -70,13 +70,13 @@ export class RecordedCheckpoints {
     else for (const known of this.#logs.keys()) this.#drop(known)
   }
 
-  /** The next event in the store's order; says what is wrong with it where it is a checkpoint. `digest` is the event's own. */
+  /** Takes the next event in store order; if it is a checkpoint with a fault, returns the fault's message. `digest` is the event's own. */
   take(header: Header, data: string, digest: string): string | undefined {
     const { stream, tenant, type } = header
     this.#passLost(header)
     const log = this.#logAt(header)
     if (log === undefined) return undefined
-    // Before it is a leaf itself: no checkpoint covers its own record.
+    // Judged before the event is appended as a leaf: no checkpoint covers its own record.
     const isOfLog = isCheckpoint(type) && stream === ledgerStream(tenant)
     const wrong = isOfLog ? this.#judge(type, log, tenant, data) : undefined
     if (wrong !== undefined) this.#drop(tenant)
@@ -84,7 +84,7 @@ export class RecordedCheckpoints {
     return wrong
   }
 
-  /** Leaves of lost events that come before that of this one. */
+  /** Appends the leaves of lost events that come before this one. */
   #passLost({ stream, revision, tenant }: Leaf): void {
     const { acknowledged } = this.#options
     if (acknowledged === undefined || isValueStream(stream)) return
@@ -97,19 +97,19 @@ export class RecordedCheckpoints {
     }
   }
 
-  /** The next events, none of which is a checkpoint. */
+  /** Takes the next events, none of which is a checkpoint. */
   pass({ count, links, places, digests }: Pick<SoundRows, 'count' | 'links' | 'places' | 'digests'>): void {
     const logs = links.map((link) => this.#logAt(link))
     for (let at = 0; at < count; at += 1) {
       const place = places[at] ?? 0
       const [log, link] = [logs[place], links[place]]
-      // One that has outgrown its memory meanwhile takes no more.
+      // A log that has exceeded the memory limit in the meanwhile takes no more leaves.
       if (log?.dropped !== false || link === undefined) continue
       this.#grow(log, link, digests, at * HASH_BYTES)
     }
   }
 
-  /** Undefined where the event is no leaf of a log that is still compared. */
+  /** Undefined if the event is no leaf of a log that is still compared. */
   #logAt({ stream, revision, tenant }: Leaf): GrowingLog | undefined {
     if (isValueStream(stream)) return undefined
     if (revision === 0) this.#streams.add(stream)
@@ -118,7 +118,7 @@ export class RecordedCheckpoints {
     return log.dropped ? undefined : log
   }
 
-  /** By the leaf that begins at `at`. */
+  /** Appends the leaf whose bytes begin at `at`. */
   #grow(log: GrowingLog, { stream, tenant }: Pick<Leaf, 'stream' | 'tenant'>, leaves: Uint8Array, at: number): void {
     if (this.#waiting < WAITING_MAX && log.streams < STREAMS_MAX) this.#waiting += log.add(stream, leaves, at)
     else this.#overflow(tenant)
@@ -126,7 +126,7 @@ export class RecordedCheckpoints {
 
   #judge(type: string, log: GrowingLog, tenant: string, data: string): string | undefined {
     if (type === 'CheckpointTimestamped') return judgeStamped(log, tenant, data)
-    // Two processes may have recorded the same checkpoint: the second one says nothing that the first did not.
+    // Two processes may have recorded the same checkpoint: the second record adds nothing.
     const digest = digestText(leafHash(data))
     if (log.checkpoints.has(digest)) return undefined
     const wrong = this.#judgeNew(log, tenant, data)
@@ -156,7 +156,7 @@ export class RecordedCheckpoints {
     return `the streams that it names are not those of the ${size} events before it`
   }
 
-  /** By a key that the ledger had announced by then, and none that was succeeded in this log already. */
+  /** The note must be signed by a key that the ledger had announced, and that was not yet succeeded in this log. */
   #judgeKey(log: GrowingLog, origin: string, note: string): string | undefined {
     const announced = this.#options.logKeys?.()
     if (announced === undefined) return undefined
@@ -189,7 +189,7 @@ export class RecordedCheckpoints {
   }
 }
 
-/** What was time-stamped is the text, byte for byte, of the recorded checkpoint of its size. */
+/** The time-stamped text must equal, byte for byte, the text of the recorded checkpoint of its size. */
 function judgeStamped(log: GrowingLog, tenant: string, data: string): string | undefined {
   const { data: body } = CheckpointTimestamped.schema.safeParse(parseJson(data))
   if (body === undefined) return undefined
@@ -202,20 +202,20 @@ function judgeStamped(log: GrowingLog, tenant: string, data: string): string | u
   return `what was time-stamped is another checkpoint of ${size} events than the recorded one`
 }
 
-/** One tree up to its last checkpoint, and the leaves behind it. */
+/** One log's tree up to its last checkpoint, and the leaves after it. */
 class GrowingLog {
   readonly #tree = new CompactTree()
   readonly #heads = new StreamTreeBuilder()
   #leaves = Buffer.alloc(0)
-  /** Of the leaves that wait. */
+  /** Streams of the waiting leaves. */
   #streams: string[] = []
   #waiting = 0
-  /** Of the last checkpoint's key, among those that the ledger announced. */
+  /** Index of the last checkpoint's signing key among those that the ledger announced. */
   keyPlace = 0
   dropped = false
-  /** Digests of the last checkpoints that were found good, byte by byte. */
+  /** Digests of the bodies of the last checkpoints that were found valid. */
   readonly checkpoints = new Set<string>()
-  /** Their signed texts, by size. */
+  /** Signed texts of the last checkpoints, by size. */
   readonly texts = new Map<number, string>()
 
   get signedSize(): number {
@@ -234,24 +234,24 @@ class GrowingLog {
     return this.#heads.streams
   }
 
-  /** Of the leaves up to the last checkpoint. */
+  /** Root of the tree of streams over the leaves up to the last checkpoint. */
   streamsRoot(): Uint8Array {
     return this.#heads.root()
   }
 
-  /** Takes the 32 bytes at `from`. Returns how many leaves wait longer now. */
+  /** Takes the 32 bytes at `from`. Returns the number of leaves that were added to the waiting ones. */
   add(stream: string, leaves: Uint8Array, from: number): number {
     this.#streams.push(stream)
     const at = this.#waiting * HASH_BYTES
     if (at === this.#leaves.length)
       this.#leaves = Buffer.concat([this.#leaves], Math.max(FIRST_CAPACITY, 2 * this.#waiting) * HASH_BYTES)
-    // One by one: a view of each leaf would take longer to make.
+    // Copied byte by byte, because creating a view of each leaf would take longer.
     for (let i = 0; i < HASH_BYTES; i += 1) this.#leaves[at + i] = leaves[from + i] ?? 0
     this.#waiting += 1
     return 1
   }
 
-  /** Root of the first `size` leaves, which lie behind the last checkpoint; what they cover waits no longer. */
+  /** Root of the first `size` leaves, where `size` is at least that of the last checkpoint; the leaves that it covers no longer wait. */
   rootAt(size: number): Uint8Array {
     const count = size - this.#tree.size
     for (let i = 0; i < count; i += 1) {

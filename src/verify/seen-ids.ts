@@ -1,27 +1,26 @@
 /**
- * @module Event ids seen before, in memory that does not grow: a Bloom filter, of long histories, names
- * the few that may repeat, a second reading decides.
- * An id is a UUID of 74 random bits, so its own digits serve as hashes.
+ * @module Detection of repeated event ids in bounded memory: for long histories, a Bloom filter names the few ids that may repeat, and a second pass decides.
+ * An id is a UUID with 74 random bits, so its own digits serve as hashes.
  */
 import { hexNumber, ID_BYTES, idAt } from './packed-text.ts'
 
 const FILTER_BITS = 2 ** 27
-/** Bits for each id: of one million ids hardly any is looked at a second time, of ten million one in 300. */
+/** Bits per id: of one million ids hardly any is checked a second time, of ten million one in 300. */
 const PROBES = 5
 const FEW_IDS = 4_096
 
 export interface SeenIds {
-  /** Marks an id; true where it may have been marked before. */
+  /** Marks an id; returns true if it may have been marked before. */
   readonly mayRepeat: (id: string) => boolean
-  /** Marks so many ids whose texts stand side by side; those that may have been marked before. */
+  /** Marks `count` ids whose texts are contiguous; returns those that may have been marked before. */
   readonly repeatedIn: (ids: Uint8Array, count: number) => readonly string[]
 }
 
-/** The last twelve digits are random: two numbers of 24 bits. */
+/** Offsets of the last twelve digits, which are random: two numbers of 24 bits. */
 const DIGITS = { first: 24, second: 30, end: 36 } as const
 
 export function createSeenIds(filterBits: number = FILTER_BITS): SeenIds {
-  // Most of what is verified is short: as long as it is, the ids themselves take less than the filter.
+  // Most sources are short: for a few ids, a set takes less memory than the filter.
   const few = new Set<string>()
   let bits: Uint8Array | undefined
   const mark = (into: Uint8Array, first: number, second: number): boolean => {

@@ -1,19 +1,19 @@
-/** @module The projections that are meant to run on the event server, and the same folds here. */
+/** @module The projections that should run on the event server, and the same folds in this process. */
 
 import { evolve as evolveRun, init as initRun, name as runName } from '../../projections/server-run.ts'
 import { evolve as evolveList, init as initList, name as listName } from '../../projections/server-run-list.ts'
 import { type Json, parseJson } from '../../schemas/json.ts'
 import type { ReadRecord, RecordPages } from '../store/event-store.ts'
 
-/** How the text of a header or a body is read. */
+/** Parses the text of a header or a body. */
 export type ParseJson = (text: string) => unknown
 
 export interface OwnProjection {
-  /** On the server; it carries the version. */
+  /** Name on the server, which includes the version. */
   readonly name: string
-  /** File of its script, as the build makes it. */
+  /** Name of its script file, as built. */
   readonly script: string
-  /** What the server should hold once it has seen these events, as JSON. Damaged records are folded as the server folds them. */
+  /** The state that the server should have after these events, as JSON. Damaged records are folded as the server folds them. */
   readonly fold: (records: RecordPages, parse?: ParseJson) => Promise<Json>
 }
 
@@ -22,7 +22,7 @@ export const OWN_PROJECTIONS: readonly OwnProjection[] = [
   { name: listName, script: 'run-list.js', fold: folding({ init: initList, evolve: evolveList }) },
 ]
 
-/** The server's own one, which sorts streams by category: ours see nothing where it does not run. */
+/** The server's built-in projection, which sorts streams by category: without it, the projections here receive no events. */
 export const CATEGORY_PROJECTION = '$by_category'
 
 interface Folds<State> {
@@ -38,7 +38,7 @@ function folding<State>({ init, evolve }: Folds<State>): OwnProjection['fold'] {
   }
 }
 
-/** Parsed when they are requested, as on the server: what cannot be parsed is the fold's to judge. */
+/** Members are parsed on access, as on the server: the fold decides about text that cannot be parsed. */
 function serverEvent({ stream, revision, header, data }: ReadRecord, parse: ParseJson) {
   return {
     streamId: stream,

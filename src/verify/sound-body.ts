@@ -1,6 +1,6 @@
 /**
- * @module Whether a body is in canonical form and of the schema of its type, without making values of what the schema leaves free: payloads, arguments
- * and results are most of a body, and of them a schema says at most that they are there, or that they are objects.
+ * @module Checks that a body is canonical and fits the schema of its type, without parsing the members that the schema leaves free: payloads, arguments and
+ * results are most of a body, and for them a schema requires at most that they exist or are objects.
  */
 
 import { knowsBody } from '../../projections/body-versions.ts'
@@ -13,16 +13,16 @@ import { canonicalMembers, isCanonicalJson } from '../signing/canonical-scan.ts'
 import { BODY_MAX_DEPTH } from '../signing/check.ts'
 import type { PlacedRecord } from './source-item.ts'
 
-/** A shorter value costs less to parse than to leave out. */
+/** Parsing a shorter value costs less than leaving it out. */
 const FREE_MIN_BYTES = 64
 const OPEN_OBJECT = 0x7b
 const PLACES = 3
 
-/** What stands in for a value that is left out: an object for an object. */
+/** Substitutes for a value that is left out; an object is replaced by an object. */
 const EMPTY_OBJECT = '{}'
 const ANY_VALUE = '0'
 
-/** False says nothing about the body: it is then to be read, and judged, whole. */
+/** False makes no statement about the body: it must then be parsed and judged as a whole. */
 export function isSoundBody(type: string, record: PlacedRecord): boolean {
   const { bytes } = record
   if (bytes === undefined) return isCanonicalJson(record.data, BODY_MAX_DEPTH) && fits(type, record.data)
@@ -36,7 +36,7 @@ function fits(type: string, text: string): boolean {
   return schema !== undefined && isJsonObject(body) && knowsBody(type, body.v) && isOfSchema(schema, body)
 }
 
-/** The text of a body with its long free members as they stand in for them. */
+/** The text of a body in which long free members are replaced by short substitutes. */
 function withoutFree(bytes: RecordBytes, members: readonly number[], free: readonly Buffer[]): string {
   const { block, data, dataEnd, isAscii } = bytes
   const encoding = isAscii ? 'latin1' : 'utf8'
@@ -60,7 +60,7 @@ function isAt(name: Buffer, block: Buffer, from: number, to: number): boolean {
 
 const namesBefore = new Map<string, readonly Buffer[]>()
 
-/** Of the members that may be any value, or any object: in quotes, as they stand in a body. */
+/** Names of the members that may have any value, or be any object: quoted, as they appear in a body. */
 function freeNames(type: string): readonly Buffer[] {
   const known = namesBefore.get(type)
   if (known !== undefined) return known

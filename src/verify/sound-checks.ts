@@ -1,6 +1,6 @@
 /**
- * @module What can be said of one record without its neighbours. Whoever looks at records ahead of the one who judges them, in a thread of its own
- * too, hands over this; what is not sound in every respect is judged from the record itself.
+ * @module Checks of one record without its neighbours. Code that examines records ahead of the judging thread, also in other threads, passes on the result; a
+ * record that is not sound in every respect is judged from its text instead.
  */
 import { declarationOf } from '../../schemas/events.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
@@ -27,11 +27,11 @@ export class SoundChecks {
 
   constructor(options: SoundChecksOptions) {
     this.#options = options
-    // No order of keys: which of them the ledger has announced by then is known in order alone.
+    // Without a key order: which keys the ledger had announced is known only when events are judged in order.
     this.#rules = new EventRules({ ring: undefined, bodies: false })
   }
 
-  /** Undefined where anything at all is to be said of the record, or where it bears on others. */
+  /** Undefined if there is anything to report about the record, or if it affects how others are judged. */
   look(record: PlacedRecord): SoundFacts | undefined {
     const { stream, revision } = record
     if (stream === SYSTEM_STREAM || isValueStream(stream)) return undefined

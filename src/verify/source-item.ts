@@ -1,77 +1,77 @@
-/** @module What sources of records hand over to be verified: records, what was found of them before, and faults. */
+/** @module Items that sources pass to a verification: records, results of earlier checks, and faults. */
 import type { RecordBytes } from '../../schemas/header.ts'
 import type { VerifyFault } from './fault.ts'
 
-/** A record as a store or an export holds it; `stream`, `revision` and `requestId` are the store's own columns. */
+/** A record as stored or exported; `stream`, `revision` and `requestId` are the store's own columns. */
 export interface PlacedRecord {
   readonly stream: string
   readonly revision: number
   readonly header: string
   readonly salt: Uint8Array
   readonly data: string
-  /** The same as bytes, where it was read so. */
+  /** The same record as bytes, if it was read in that form. */
   readonly bytes?: RecordBytes
   /** Absent in exports. */
   readonly position?: string
   readonly requestId?: string | undefined
-  /** Place and request id are columns of a store, beside the header; else they are the header's own. */
+  /** Whether place and request id are columns of a store, next to the header; otherwise they come from the header. */
   readonly hasColumns?: boolean
-  /** Its neighbours were left out on purpose, as in the answer to a query: its place and seal are checked, its links are not. */
+  /** Whether its neighbours were left out on purpose, as in the answer to a query: its place and seal are checked, but not its links. */
   readonly alone?: boolean
-  /** Of a part of a log: its stream may have begun before it. */
+  /** Whether it comes from a part of a log: its stream may have begun before the part. */
   readonly inPart?: boolean
 }
 
-/** Of one record: sealed for the place where it stands, of a known type, its body within the rules; what it continues is still to be judged. */
+/** Facts about a sound record: its seal is valid for its place, its type is known and its body valid; its link to the previous event is not judged yet. */
 export interface SoundFacts {
   readonly stream: string
   readonly revision: number
   readonly tenant: string
   readonly id: string
   readonly time: string
-  /** Its writer's clock was behind. */
+  /** Whether its writer's clock was behind. */
   readonly behindClock: boolean
   readonly ringIndex: number
   readonly prev: string | undefined
   readonly digest: string
 }
 
-/** Sound records of one stream, each of which continues the one before it: what they continue, and what the next one is held to. */
+/** Consecutive sound records of one stream: what the first one continues, and what the next one must continue. */
 export interface SoundLink {
   readonly stream: string
   readonly tenant: string
   readonly events: number
-  /** Of them, those whose writer's clock was behind. */
+  /** Number of these events whose writer's clock was behind. */
   readonly behindClock: number
-  /** Of the first. */
+  /** Members of the first record. */
   readonly revision: number
   readonly prev: string | undefined
   readonly time: string
   readonly ringIndex: number
-  /** Of the last. Ring indexes never fall in between. */
+  /** Members of the last record. Ring indexes never decrease in between. */
   readonly lastTime: string
   readonly lastRingIndex: number
   readonly digest: string
 }
 
-/** Records at positions without a gap that are sound, and follow one another within these. */
+/** Sound records at consecutive positions, which continue one another within these rows. */
 export interface SoundRows {
   readonly sound: true
-  /** Of the first. */
+  /** Position of the first record. */
   readonly position: number
   readonly count: number
   readonly links: readonly SoundLink[]
-  /** Of each record: place of its link. */
+  /** For each record, the index of its link. */
   readonly places: Uint32Array
-  /** Of each record: 32 bytes. */
+  /** For each record, 32 bytes. */
   readonly digests: Uint8Array
-  /** Of each record: the 36 characters of its id. */
+  /** For each record, the 36 characters of its id. */
   readonly ids: Uint8Array
-  /** Each as it lies there, where what was looked at does not suffice. */
+  /** Reads each record again from the store, for cases in which these facts do not suffice. */
   readonly reread: () => Iterable<PlacedRecord | SourceFault>
 }
 
-/** What the source itself found wrong where a record should be. With a place, the record there counts as seen. */
+/** A fault that the source itself found in place of a record. If it has a place, the record there counts as seen. */
 export interface SourceFault {
   readonly fault: VerifyFault
 }

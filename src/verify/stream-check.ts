@@ -1,6 +1,6 @@
 /**
- * @module Judging records one stream at a time. After a record that is at fault the check goes on with what the next one says of itself,
- * so that one change is reported as the event it hit, and its followers are not blamed.
+ * @module Judging of records, one stream at a time. After a faulty record, the check continues from the next record's own claims, so that one change is
+ * reported at the event that it hit, and not at the following ones.
  */
 import type { LostEvent } from '../../schemas/acknowledged-loss.ts'
 import type { Header } from '../../schemas/header.ts'
@@ -10,7 +10,7 @@ import { ringIndex } from '../signing/key-ring.ts'
 import type { VerifyFaultCode } from './fault.ts'
 import type { PlacedRecord, SoundFacts, SoundLink } from './source-item.ts'
 
-/** What a stream's records so far say about the next one: all that is remembered of it. */
+/** What the records of a stream so far require of the next one; nothing else is remembered. */
 export interface StreamState {
   next: number
   /** Undefined at revision 0, and after a record whose own digest cannot be trusted. */
@@ -23,19 +23,19 @@ export interface StreamState {
 export interface JudgedFault {
   readonly code: VerifyFaultCode
   readonly message: string
-  /** Records that are known to be missing from here on. */
+  /** Records that are known to be missing from this revision on. */
   readonly missing?: { readonly revision: number; readonly count: number }
 }
 
 export interface Judged {
   readonly faults: readonly JudgedFault[]
-  /** Present where the header could be read. */
+  /** Present if the header could be parsed. */
   readonly header?: Header
-  /** Where the record stands, where no column says so. */
+  /** Revision of the record, if no column states it. */
   readonly revision?: number
-  /** The seal fits: header and body are the ones that the ledger wrote, wherever they stand now. Without keys, always false. */
+  /** The seal is valid: header and body are those that the ledger wrote, wherever they are now. Without keys, always false. */
   readonly sealed: boolean
-  /** The record's own digest, where it could be read. */
+  /** The record's own digest, if it could be computed. */
   readonly digest?: string
 }
 
@@ -45,7 +45,7 @@ export function newStream(): StreamState {
   return { next: 0, digest: undefined, digestKnown: true, time: undefined, ringIndex: 0 }
 }
 
-/** After these the record's digest is no ground to judge its follower on. */
+/** After these faults, the following record cannot be judged by this record's digest. */
 const SHAKES_DIGEST: ReadonlySet<VerifyFaultCode> = new Set<VerifyFaultCode>([
   'header-not-json',
   'header-not-canonical',
@@ -62,7 +62,7 @@ const BREAKS_SEAL: ReadonlySet<VerifyFaultCode> = new Set<VerifyFaultCode>([
   'data-digest',
 ])
 
-/** Keys absent: links and digests are checked, seals are not. */
+/** If `sealsChecked` is false, links and digests are checked, but seals are not. */
 export interface StreamCheckKeys extends CheckKeys {
   readonly sealsChecked: boolean
 }
@@ -83,17 +83,17 @@ export class StreamChecks {
     return this.#streams.has(stream)
   }
 
-  /** Whether an event of the stream at this revision, or a later one, was there. */
+  /** Whether an event at this revision of the stream, or at a later one, was seen. */
   reaches(stream: string, revision: number): boolean {
     return (this.#streams.get(stream)?.next ?? 0) > revision
   }
 
-  /** The revision that is due in a stream. */
+  /** The next expected revision of a stream. */
   dueIn(stream: string): number {
     return this.#streams.get(stream)?.next ?? 0
   }
 
-  /** Where the remains of an event that is acknowledged as lost were judged: what follows it has to name its digest. */
+  /** Called after the remains of an event that is acknowledged as lost were judged: the next event must name the lost event's digest. */
   trustLost({ stream, revision, digest }: LostEvent): void {
     const state = this.#state(stream)
     if (state.next !== revision + 1) return
@@ -101,7 +101,7 @@ export class StreamChecks {
     state.digestKnown = true
   }
 
-  /** Goes on behind an event that is acknowledged as lost: what follows it has to name its digest. False where it is not the next one. */
+  /** Skips an event that is acknowledged as lost: the next event must name its digest. Returns false if the lost event is not the next one. */
   passLost({ stream, revision, digest }: LostEvent): boolean {
     const state = this.#state(stream)
     if (state.next !== revision) return false
@@ -111,7 +111,7 @@ export class StreamChecks {
     return true
   }
 
-  /** A record that could not even be read: its place is taken, and its follower is judged on its own. */
+  /** Skips a record that could not be read: its place is taken, and the next record is judged without a link to it. */
   skip(stream: string, revision: number): void {
     const state = this.#state(stream)
     if (revision < state.next) return
@@ -119,14 +119,14 @@ export class StreamChecks {
     state.digestKnown = false
   }
 
-  /** Whether sound records continue their stream as they should. */
+  /** Whether sound records continue their stream. */
   isNext({ stream, revision, prev, time, ringIndex: index }: SoundLink): boolean {
     const known = this.#streams.get(stream)
     if (known === undefined) return revision === 0 && prev === undefined
     return continues(known, { revision, prev, time, ringIndex: index })
   }
 
-  /** Takes records that are next. */
+  /** Takes records for which `isNext` is true. */
   goOn({ stream, revision, events, digest, lastTime, lastRingIndex }: SoundLink): void {
     const state = this.#state(stream)
     state.next = revision + events
@@ -166,8 +166,8 @@ export class StreamChecks {
   }
 
   /**
-   * Where the record says it stands. One that fits neither by column nor by header is believed only under its seal: an altered number
-   * must not make its followers look displaced.
+   * The revision that the record claims. If neither its column nor its header matches, the claim counts only with a valid seal: an altered number must not
+   * make later records appear displaced.
    */
   #claimedRevision(record: PlacedRecord, state: StreamState): number {
     if (record.revision === state.next) return state.next
@@ -183,7 +183,7 @@ export class StreamChecks {
     return result.ok || !result.faults.some((fault) => SHAKES_DIGEST.has(fault.code))
   }
 
-  /** Of an export, a line that names a stream nobody else names, under no seal: its own stream will miss it. */
+  /** In an export, a line that names a stream that no other line names, without a valid seal: a gap is reported in its true stream. */
   #stray(record: PlacedRecord): Judged {
     return { ...this.#byItself(record), sealed: false }
   }
@@ -203,7 +203,7 @@ export class StreamChecks {
     return { faults, ...(result.header && { header: result.header }) }
   }
 
-  /** By the columns, as long as they fit; a record whose columns were altered is still known by its header. */
+  /** Finds the stream by the columns as long as they match; a record whose columns were altered is still identified by its header. */
   #placeOf(record: PlacedRecord): StreamState | undefined {
     const own = this.#streams.get(record.stream)
     if (own !== undefined && record.revision === own.next) return own
@@ -246,7 +246,7 @@ export class StreamChecks {
     state.ringIndex = Math.max(state.ringIndex, ringIndex(this.#keys.ring, header.kid))
   }
 
-  /** Neither its columns nor its header say what is next here: it stands aside, and the stream goes on without it. */
+  /** Neither its columns nor its header match the next revision: the record is reported, and the stream continues without it. */
   #outOfOrder(record: PlacedRecord, state: StreamState): Judged {
     const read = readHeader(record.header)
     const message = `stands where revision ${state.next} is due`
@@ -254,7 +254,7 @@ export class StreamChecks {
     return { faults: [{ code: 'out-of-order', message }], sealed: false, ...header }
   }
 
-  /** The first record of a stream in a part stands where it says: what came before is not here to be linked to. */
+  /** The first record of a stream in a part is accepted at the revision that it claims: the events before it are not available for a link. */
   #goOnAt(record: PlacedRecord): void {
     if (this.#streams.has(record.stream) || (this.#keys.sealsChecked && !this.#isSealed(record))) return
     const state = this.#state(record.stream)
@@ -271,7 +271,7 @@ export class StreamChecks {
   }
 }
 
-/** Whether a record that is sound by itself is the next one of its stream. */
+/** Whether a record that is sound on its own is the next one of its stream. */
 export function continues(
   state: StreamState,
   { revision, prev, time, ringIndex: index }: Pick<SoundFacts, 'revision' | 'prev' | 'time' | 'ringIndex'>,

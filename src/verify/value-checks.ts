@@ -1,6 +1,6 @@
 /**
- * @module Large values beside the events, held against what names them: each event that names one comes after the whole of it, and its text has
- * the digest that is named. What is remembered of a value is its digest alone.
+ * @module Comparison of the large values stored next to the events with the events that name them: each such event must come after the complete value, whose
+ * text must have the named digest. Only the digest of a value is remembered.
  */
 
 import { createHash, type Hash } from 'node:crypto'
@@ -9,7 +9,7 @@ import { declarationOf } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import { isJsonObject, type Json, parseJson } from '../../schemas/json.ts'
 
-/** A value whose parts are still coming. */
+/** A value whose parts are not all read yet. */
 interface Growing {
   readonly hash: Hash
   next: number
@@ -28,22 +28,22 @@ export class ValueChecks {
   readonly #wrong = new Set<string>()
   readonly #named = new Set<string>()
 
-  /** Values that are whole. */
+  /** Number of complete values. */
   get values(): number {
     return this.#sound.size
   }
 
-  /** Whole values that no event names: what a crash leaves between a value and its event. */
+  /** Number of complete values that no event names, as left by a crash between a value and its event. */
   get unnamed(): number {
     return [...this.#sound].filter((name) => !this.#named.has(name)).length
   }
 
-  /** Names that were met. */
+  /** Number of distinct values that events name. */
   get named(): number {
     return this.#named.size
   }
 
-  /** The next event in the order of the store, its seal checked. */
+  /** Takes the next event in store order, whose seal was checked. */
   take(header: Header, data: string): readonly ValueFault[] {
     if (header.type === 'ValueStored') return this.#grow(header, data)
     const { large } = declarationOf(header.type) ?? {}
@@ -52,7 +52,7 @@ export class ValueChecks {
     return this.#check(header, isObject(body) ? body[`${large}Ref`] : undefined)
   }
 
-  /** A part that is at fault: what it belongs to is not what was stored. */
+  /** Marks the value of a faulty part as altered. */
   spoil(stream: string): void {
     const name = stream.slice('value-'.length).replace('.', ' sha256:')
     this.#wrong.add(name)
@@ -96,7 +96,7 @@ export class ValueChecks {
   }
 }
 
-/** Whether a body may name a value instead of having it as the member `large`. Most have theirs, and need not be read. */
+/** Whether a body may name a value instead of containing it as the member `large`. Most bodies contain it and need not be parsed. */
 export function namesValue(large: string | undefined, data: string): large is string {
   return large !== undefined && data.includes(`"${large}Ref":`)
 }

@@ -1,6 +1,6 @@
 /**
- * @module Offline verification: every record of a store or an export, read once, in order, in memory that does not grow with the
- * number of events. Integrity is what it shows; what was cut off at the end only a checkpoint held elsewhere can show.
+ * @module Offline verification: every record of a store or an export, read once, in order, in memory that does not grow with the number of events. It shows
+ * integrity; only a checkpoint stored outside the ledger can show that the end was truncated.
  */
 import { placeText } from '../../schemas/acknowledged-loss.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
@@ -21,26 +21,26 @@ import { ValueChecks } from './value-checks.ts'
 export interface VerifyKeys {
   readonly ring: Pick<KeyRing, 'keys'>
   readonly runKeys: RunKeys
-  /** Verifier keys under an origin of all keys that sign or signed the logs, oldest first. */
+  /** Verifier keys for an origin: all current and former signing keys of the logs, oldest first. */
   readonly verifierKeys?: (origin: string) => readonly string[]
 }
 
 export interface VerifyOptions {
-  /** Absent: links and digests are checked, seals are not, and the verdict cannot be VERIFIED. */
+  /** If absent, links and digests are checked but seals are not, and the verdict cannot be VERIFIED. */
   readonly keys?: VerifyKeys
   /** Default `full`. */
   readonly depth?: CheckDepth
-  /** The source is a whole store, whose positions have no gaps. */
+  /** Whether the source is a whole store, whose positions have no gaps. */
   readonly wholeStore?: boolean
-  /** Of a whole store, events that something beside it had seen in it: those that it lacks are gone. Asked at the end. */
+  /** For a whole store: events that another file recorded as seen in it; those that it lacks are lost. Called at the end. */
   readonly seenBeside?: () => Iterable<readonly [index: number, stream: string, revision: number]>
-  /** At the end: whether nothing is what there should be, as in a part of a log that has not grown. */
+  /** Whether an empty source is valid, as for a part of a log that has not grown. Called at the end. */
   readonly mayBeEmpty?: () => boolean
-  /** Whether the key of a subject exists, where the file that holds them lies beside the store. */
+  /** Whether the key of a subject exists; absent if the key file is not next to the store. */
   readonly isKeyThere?: ((id: string) => boolean) | undefined
-  /** Reads the source from the start once more, each record as it lies there: needed where an event id may occur twice. */
+  /** Reads the source again from the start, each record as stored: needed if an event id may occur twice. */
   readonly again?: () => SourcePages
-  /** Of a whole store: the losses that an earlier reading found acknowledged on record. Each is then named as that, in its place. */
+  /** For a whole store: the recorded acknowledgements of losses that an earlier pass found. Each loss is then reported as acknowledged, at its place. */
   readonly acknowledged?: AcknowledgedLosses
   readonly onFault: (fault: VerifyFault) => void
   readonly onProgress?: (events: number) => void
@@ -51,22 +51,22 @@ export interface VerifyResult {
   readonly events: number
   readonly streams: number
   readonly faults: number
-  /** Events whose writer's clock was behind: their time is the one before them, their clock is on record. */
+  /** Number of events whose writer's clock was behind: their time is that of the event before them, and their clock is recorded. */
   readonly behindClock: number
-  /** Large values beside the events of a store; those that no event names are what a crash left. */
+  /** Large values next to the events of a store; those that no event names were left by a crash. */
   readonly values?: { readonly whole: number; readonly unnamed: number }
-  /** Events in which something was encrypted under a key that was destroyed, on record. */
+  /** Number of events in which something was encrypted under a key that was destroyed by a recorded erasure. */
   readonly erased?: number
   readonly ledger?: LedgerFacts
-  /** Losses that are acknowledged on record. */
+  /** Losses with a recorded acknowledgement. */
   readonly acknowledged?: readonly AcknowledgedEvent[]
-  /** Of these, events that are there again. */
+  /** Number of these events that exist again. */
   readonly putBack?: number
-  /** What this run could not judge, in words. */
+  /** What this run could not judge, as sentences. */
   readonly unchecked: readonly string[]
 }
 
-/** Goes on after a fault. Never throws for what a source may hold; errors of reading it are the source's to report as items. */
+/** Continues after a fault. Never throws for any content of a source; the source reports its own read errors as items. */
 export async function verifyRecords(pages: SourcePages, options: VerifyOptions): Promise<VerifyResult> {
   const run = new Verification(options)
   for await (const page of pages) {
@@ -90,7 +90,7 @@ class Verification {
   readonly #mayRepeat = new Set<string>()
   readonly #erasures = new ErasureChecks()
   readonly #acknowledged = new FoundAcknowledgements()
-  /** Places of acknowledged losses that were come by. */
+  /** Places of acknowledged losses that were passed. */
   readonly #met = new Set<string>()
   #putBack = 0
   readonly #unchecked: string[] = []
@@ -98,7 +98,7 @@ class Verification {
   #faults = 0
   #sealed = 0
   #behindClock = 0
-  /** Positions without a record, less the records known to be missing from a stream. */
+  /** Number of positions without a record, minus the records known to be missing from a stream. */
   #unexplained = 0
   #lastPosition = 0
   #firstGap: string | undefined
@@ -127,7 +127,7 @@ class Verification {
     else if (!this.#pass(item)) for (const each of item.reread()) this.#take(each)
   }
 
-  /** What `#judge` comes to for records that are sound and stand where they should; false, and nothing is changed, where one of them does not. */
+  /** Does what `#judge` does, for sound records at their expected places; returns false and changes nothing if one of them is not at its place. */
   #pass(rows: SoundRows): boolean {
     const { position, count, links, ids } = rows
     if (position !== this.#lastPosition + 1) return false
@@ -185,7 +185,7 @@ class Verification {
     if (judged.faults.length === 0 && this.#seen.mayRepeat(header.id)) this.#mayRepeat.add(header.id)
   }
 
-  /** Events of its stream before it that are gone, and acknowledged as lost. */
+  /** Skips events of its stream before it that are missing and acknowledged as lost. */
   #passMissing({ stream, revision }: Pick<PlacedRecord, 'stream' | 'revision'>): void {
     const { acknowledged } = this.#options
     if (acknowledged === undefined) return
@@ -197,7 +197,7 @@ class Verification {
     }
   }
 
-  /** What is left of an event that is acknowledged as lost counts as nothing; one that is there again has to be that very event. */
+  /** The remains of an event that is acknowledged as lost count as no record; if an intact event is there, it must be the one that was lost. */
   #asLost(record: PlacedRecord, judged: Judged): Judged | undefined {
     const lost = this.#options.acknowledged?.at(record)
     if (lost === undefined) return undefined
@@ -223,7 +223,7 @@ class Verification {
     this.#report({ code: 'loss-acknowledged', message, stream, revision })
   }
 
-  /** Where values lie, beside the events of a whole store: an export has none, and says so. */
+  /** Checks large values, whose faults are reported only for a whole store: an export does not contain them, and says so. */
   #checkValues(record: PlacedRecord, judged: Judged): void {
     const { header } = judged
     if (header === undefined || judged.faults.length > 0) return
@@ -232,7 +232,7 @@ class Verification {
     }
   }
 
-  /** Of a whole store alone: elsewhere the events that a checkpoint covers need not all be here. */
+  /** Only for a whole store: other sources need not contain all events that a checkpoint covers. */
   #checkCheckpoint(record: PlacedRecord, judged: Judged): void {
     const { header, digest } = judged
     if (this.#options.wholeStore !== true || header === undefined || digest === undefined) return
@@ -240,7 +240,7 @@ class Verification {
     if (message !== undefined) this.#report({ ...placeOf(record, judged), code: 'recorded-checkpoint', message })
   }
 
-  /** A key that the ring lacks is a stranger's, unless the ledger announced it or the whole ring is another ledger's. */
+  /** An unknown key is a fault, unless the ledger announced it or the whole ring belongs to another ledger. */
   #reportOf({ header }: Judged, fault: VerifyFault): void {
     const stranger = fault.code === 'unknown-key' && header !== undefined
     if (stranger && this.#rules.wasAnnounced(header.kid)) {
@@ -272,7 +272,7 @@ class Verification {
     this.#lastPosition = position
   }
 
-  /** Ids that the filter could not tell apart from earlier ones are looked for in a second reading. */
+  /** Ids that the filter could not distinguish from earlier ones are compared in a second pass. */
   async compareIds(): Promise<void> {
     const { again } = this.#options
     if (this.#mayRepeat.size === 0) return
@@ -361,7 +361,7 @@ class Verification {
     }
   }
 
-  /** Each stream is named once, with the first of its events that is gone. */
+  /** Each stream is reported once, with the first of its missing events. */
   #judgeSeen(): void {
     const lost = new Map<string, number>()
     for (const [, stream, revision] of this.#options.seenBeside?.() ?? []) {
@@ -385,5 +385,5 @@ function disclosedText(runs: number): string {
   return `${which} were disclosed: whoever has them could have made its events again, and only a checkpoint from before proves them`
 }
 
-/** As many are held back until it is known whether any event at all was sealed with the supplied keys. */
+/** Number of faults held back until it is known whether any event was sealed with the supplied keys. */
 const STRANGERS_MAX = 1_000

@@ -1,6 +1,6 @@
 /**
- * @module Exports in other formats than JSONL are views: they hold what was recorded, not in the form that was signed. Whether such a file is
- * whole, as it was written, is seen by its trailer; that it is what the ledger sealed only JSONL and bundles show.
+ * @module Exports in formats other than JSONL are views: they contain what was recorded, but not in the signed form. The trailer shows whether such a file is
+ * complete and unchanged; only JSONL and bundles show that the ledger sealed the content.
  */
 
 import { createHash } from 'node:crypto'
@@ -13,7 +13,7 @@ import { readLines } from './read-lines.ts'
 
 const LINE_MAX_BYTES = 16 * 1024 * 1024
 
-/** Finds the trailer in the text of a line; undefined where it is none. */
+/** Finds the trailer in the text of a line; undefined if there is none. */
 type FindTrailer = (line: string) => Json | undefined
 
 const VIEWS: Readonly<Record<string, FindTrailer>> = {
@@ -40,9 +40,9 @@ const VIEWS: Readonly<Record<string, FindTrailer>> = {
   },
 }
 
-/** The format that a file begins like; undefined for JSONL, and for what no export begins like. */
+/** The format that the beginning of a file indicates; undefined for JSONL, and for anything that is no export. */
 export function viewFormat(beginning: string): string | undefined {
-  // The first release had the position in front.
+  // The first release had the position as the first column.
   if (/^(?:position,)?id,stream,revision,/.test(beginning)) return 'csv'
   if (/^(?:\[\n)?\{"specversion":/.test(beginning)) return 'cloudevents'
   if (beginning.startsWith('{"category_uid":')) return 'ocsf'
@@ -53,11 +53,11 @@ export function viewFormat(beginning: string): string | undefined {
 
 export interface CheckedView {
   readonly fault: VerifyFault
-  /** Where the file is as it was written. */
+  /** Present if the file is unchanged and has a valid trailer. */
   readonly trailer?: ExportTrailer
 }
 
-/** What there is to say of such a file: never that it is verified. Errors of `chunks` pass through. */
+/** The result for such a file, which is never "verified". Errors of `chunks` are passed on. */
 export async function checkView(
   chunks: AsyncIterable<Uint8Array>,
   format: string,
@@ -83,7 +83,7 @@ export async function checkView(
   return { fault: { code: 'view', message }, ...(trailer && { trailer }) }
 }
 
-/** An answer is the ledger's word under its key, and never more: that no other event would answer the question nothing here shows. */
+/** An answer is only a claim of the ledger, signed with its key: nothing in it proves that no other event answers the question. */
 function answerFault(found: JsonObject, findKey: FindLogKey | undefined): VerifyFault {
   const trailer = AnswerTrailer.safeParse(found).data
   if (trailer === undefined) return { code: 'no-trailer', message: 'the last record is no trailer of an answer' }
@@ -109,7 +109,7 @@ function answerFault(found: JsonObject, findKey: FindLogKey | undefined): Verify
   return { code: 'view', message: `${what}: ${verdict}; ${limit}` }
 }
 
-/** The last line that is no end of a list, and the digest of all before it. */
+/** The last line other than the end of a list, and the digest of all lines before it. */
 async function lastRecord(
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly last: string; readonly digest: string }> {

@@ -1,10 +1,10 @@
-/** @module What a webhook says about an event: which it is and where to look, and nothing of what a caller passed. Pure. */
+/** @module The body of a webhook about an event: which event it is and a link to it, but no data that a caller passed. Pure. */
 import { parseStream } from '../../schemas/names.ts'
 import type { Notice } from '../ledger/read/notices.ts'
 
-/** A request's body, and the id by which its receiver knows it again. */
+/** The body of a request, and the id by which its receiver recognises repeated deliveries. */
 export interface Announcement {
-  /** Of the event: the same at every attempt, after every restart, from every process. */
+  /** Id of the event: the same for every attempt, restart and process. */
   readonly id: string
   readonly type: string
   /** JSON. */
@@ -13,7 +13,7 @@ export interface Announcement {
 
 export interface AnnouncedBy {
   readonly ledgerId: string
-  /** Where people reach the ledger, such as `https://ledger.example.com`; absent: links are paths. */
+  /** URL at which people reach the ledger, such as `https://ledger.example.com`; if absent, links are paths. */
   readonly publicUrl?: string | undefined
 }
 
@@ -31,7 +31,7 @@ export function announcementOf(
   return { id, type: announced.as, body: JSON.stringify(body) }
 }
 
-/** The page of the approval, where it is about one, else that of its run. */
+/** The page of the approval if the event is about one, else the page of its run. */
 function pathTo(run: string, approvalId: unknown): string {
   const page = `/ui/runs/${encodeURIComponent(run)}`
   return typeof approvalId === 'string' ? `${page}/approvals/${encodeURIComponent(approvalId)}` : page

@@ -1,4 +1,4 @@
-/** @module How far the deliveries of a webhook have got, in a file of the data folder: whatever is not in it was delivered, or is still to come. */
+/** @module The delivery progress of a webhook, in a file of the data folder: any event not listed in it was delivered, or is still to be read. */
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -9,27 +9,27 @@ const Place = z.strictObject({ position: z.string(), digest: z.string() })
 
 const Progress = z.strictObject({
   v: z.literal(1),
-  /** The last record that was looked at; absent before the first. */
+  /** The last record that was read; absent before the first. */
   after: Place.optional(),
-  /** Of the first look through a store: what happened before and can no longer be acted on is announced to nobody. RFC 3339. */
+  /** During the first scan of a store, RFC 3339: earlier events are announced only if they can still be acted on. */
   since: z.string().optional(),
-  /** Looked at, and not delivered yet. */
+  /** Read, but not delivered yet. */
   undelivered: z.array(z.strictObject({ stream: z.string(), revision: z.int().min(0) })),
 })
 
 export type Progress = z.infer<typeof Progress>
 
-/** Where progress is kept. */
+/** Storage of the progress. */
 export interface ProgressFile {
-  /** Undefined where there is none, or none that can be read. */
+  /** Undefined if there is no progress, or it cannot be read. */
   read(): Progress | undefined
   /** Durable when it returns. */
   begin(progress: Progress): void
-  /** Durable when it resolves. Never called again before that. */
+  /** Durable when it resolves. Must not be called again before that. */
   save(progress: Progress): Promise<void>
 }
 
-/** A file that a crash leaves whole. Of a store in memory nothing is kept. */
+/** A file that is replaced atomically, so that a crash leaves it intact. Without a path, as for a store in memory, nothing is kept. */
 export function progressFile(path: string | undefined): ProgressFile {
   if (path === undefined) return { read: () => undefined, begin: () => undefined, save: async () => undefined }
   return {
@@ -43,7 +43,7 @@ function parsed(path: string): Progress | undefined {
   try {
     return Progress.safeParse(parseJson(readFileSync(path, 'utf8'))).data
   } catch {
-    // Missing, unreadable or no JSON: the store is looked through again.
+    // The file is missing, unreadable or not JSON: the store is scanned again.
     return undefined
   }
 }

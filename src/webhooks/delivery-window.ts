@@ -1,14 +1,16 @@
-/** @module What waits to be delivered, oldest first, and when each of it is tried next. It holds a bounded number: who fills it reads no further. */
+/**
+ * @module The pending deliveries, oldest first, with the time of their next attempt. Their number is limited, and the reader stops while the window is full.
+ */
 import type { Announcement } from './announcement.ts'
 
-/** Once so many wait, nothing more is read from the store. */
+/** Once this many deliveries are pending, nothing more is read from the store. */
 const FULL_AT = 64
 
 export interface Timings {
-  /** Milliseconds from the first failed attempt to the next one; each doubles the pause. */
+  /** Milliseconds from the first failed attempt to the next one; each failure doubles the pause. */
   readonly firstRetryMs: number
   readonly lastRetryMs: number
-  /** Age in milliseconds from which an event is given up that was tried `attemptsMin` times by this process. */
+  /** Age in milliseconds after which an event is given up, if this process has tried it at least `attemptsMin` times. */
   readonly giveUpAfterMs: number
   readonly attemptsMin: number
 }
@@ -25,10 +27,10 @@ export interface Waiting {
   readonly announcement: Announcement
   readonly stream: string
   readonly revision: number
-  /** When it happened: milliseconds since 1970. */
+  /** Time of the event, in milliseconds since 1970. */
   readonly sinceMs: number
   attempts: number
-  /** On the clock that nobody sets. */
+  /** On the monotonic clock. */
   dueMs: number
 }
 
@@ -57,12 +59,12 @@ export class DeliveryWindow {
     if (!isKnown) this.#waiting.push({ ...waiting, attempts: 0, dueMs: Number.NEGATIVE_INFINITY })
   }
 
-  /** The oldest that is due; undefined where none is. */
+  /** The oldest delivery that is due; undefined if none is. */
   next(monotonicMs: number): Waiting | undefined {
     return this.#waiting.find(({ dueMs }) => dueMs <= monotonicMs)
   }
 
-  /** When the next one is due; undefined where none waits. */
+  /** The time of the next attempt; undefined if nothing is pending. */
   get nextDueMs(): number | undefined {
     return this.#waiting.length === 0 ? undefined : Math.min(...this.#waiting.map(({ dueMs }) => dueMs))
   }
@@ -71,7 +73,7 @@ export class DeliveryWindow {
     this.#waiting.splice(this.#waiting.indexOf(one), 1)
   }
 
-  /** `random`: 0 up to 1. Pauses vary, so that many senders do not come back at once. */
+  /** `random` is from 0 up to 1. Jitter prevents many senders from retrying at the same time. */
   failed(one: Waiting, monotonicMs: number, random: number): void {
     const { firstRetryMs, lastRetryMs } = this.#timings
     const pauseMs = Math.min(firstRetryMs * 2 ** Math.min(one.attempts, 30), lastRetryMs)

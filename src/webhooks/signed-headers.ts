@@ -1,10 +1,10 @@
-/** @module The headers of a delivery as Standard Webhooks 1.0.0 has them: id, time of the attempt, and a signature under each secret. */
+/** @module The headers of a delivery according to Standard Webhooks 1.0.0: id, time of the attempt, and one signature per secret. */
 import { createHmac } from 'node:crypto'
 
-/** Bytes of a secret, as the specification bounds them. */
+/** Limits of a secret in bytes, from the specification. */
 const SECRET_MIN_BYTES = 24
 const SECRET_MAX_BYTES = 64
-/** More than one while the receiver changes from one to the next. */
+/** Several secrets are used while the receiver rotates them. */
 const SECRETS_MAX = 4
 const PREFIX = 'whsec_'
 
@@ -14,14 +14,14 @@ export interface Signed {
   readonly body: string
 }
 
-/** `webhook-signature` holds one `v1,<base64>` for each secret, with spaces between them: HMAC-SHA-256 over `id.timestamp.body`. */
+/** `webhook-signature` holds one `v1,<base64>` per secret, separated by spaces: HMAC-SHA-256 over `id.timestamp.body`. */
 export function signedHeaders({ id, atSeconds, body }: Signed, secrets: readonly Uint8Array[]): Record<string, string> {
   const content = `${id}.${atSeconds}.${body}`
   const signatures = secrets.map((secret) => `v1,${createHmac('sha256', secret).update(content).digest('base64')}`)
   return { 'webhook-id': id, 'webhook-timestamp': `${atSeconds}`, 'webhook-signature': signatures.join(' ') }
 }
 
-/** The secrets of a file, one `whsec_<base64>` a line; undefined where it holds none, or a line is no secret. */
+/** The secrets of a file, one `whsec_<base64>` per line; undefined if there are none, too many, or a line is not a valid secret. */
 export function parseSecrets(text: string): readonly Uint8Array[] | undefined {
   const lines = text
     .split('\n')

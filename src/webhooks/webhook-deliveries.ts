@@ -1,6 +1,6 @@
 /**
- * @module Tells an outside system of approvals and waits, at least once each (HTTP-14). It follows the store, so nothing is announced that is not
- * durable, and no writer waits for the receiver. What was not delivered when the process ended is delivered by the next one.
+ * @module Notifies an external system of approvals and waits, each at least once (HTTP-14). It follows the store, so only durable events are announced, and
+ * writers never wait for the receiver. Deliveries that are pending when the process ends are made by the next process.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Effects, Log } from '../ledger/ports.ts'
@@ -11,10 +11,10 @@ import { DeliveryWindow, TIMINGS, type Timings, type Waiting } from './delivery-
 import type { PostDelivery } from './post-delivery.ts'
 import { signedHeaders } from './signed-headers.ts'
 
-/** At a first start, and where the progress was lost: this much of the past is announced, and whatever can still be acted on. */
+/** On the first start, or if the progress was lost: events of this period are announced, and older ones that can still be acted on. */
 const LOOK_BACK_MS = 86_400_000
 const SAVE_AFTER_MS = 1_000
-/** Where only the place has moved: nothing was delivered, so nothing would be delivered twice. */
+/** Used if only the position has changed: a crash then causes no repeated delivery, because nothing was delivered. */
 const SAVE_PLACE_AFTER_MS = 30_000
 const READ_AGAIN_MS = 1_000
 
@@ -23,9 +23,9 @@ export interface WebhookOptions {
   readonly ledgerId: string
   readonly publicUrl?: string | undefined
   readonly post: PostDelivery
-  /** Every delivery is signed under each. */
+  /** Every delivery is signed with each of these secrets. */
   readonly secrets: () => readonly Uint8Array[]
-  /** What is announced, such as `approval.requested`. */
+  /** The event types to announce, such as `approval.requested`. */
   readonly events: ReadonlySet<string>
   readonly progress: ProgressFile
   readonly log: Log
@@ -37,9 +37,9 @@ export interface WebhookStats {
   readonly delivered: number
   readonly failedAttempts: number
   readonly givenUp: number
-  /** Read and not delivered yet. */
+  /** Read, but not delivered yet. */
   readonly undelivered: number
-  /** Age of the oldest of them; 0 where there is none. */
+  /** Age of the oldest pending delivery; 0 if there is none. */
   readonly oldestSeconds: number
 }
 
@@ -48,7 +48,7 @@ export class WebhookDeliveries implements AsyncDisposable {
   readonly #window: DeliveryWindow
   readonly #closing = new AbortController()
   #progress: Progress
-  /** Of what an earlier process left; taken up before anything else is read. */
+  /** Deliveries left pending by an earlier process; handled before anything else is read. */
   #leftOver: Progress['undelivered']
   #isKnownPlace = false
   #counts = { delivered: 0, failedAttempts: 0, givenUp: 0 }
@@ -62,14 +62,14 @@ export class WebhookDeliveries implements AsyncDisposable {
   #saving: Promise<void> = Promise.resolve()
   readonly #running: Promise<unknown>
 
-  /** Begins at once. Throws the system's error where the progress cannot be kept. */
+  /** Starts immediately. Throws the system error if the progress cannot be stored. */
   constructor(options: WebhookOptions) {
     this.#options = options
     this.#window = new DeliveryWindow({ ...TIMINGS, ...options.timings })
     const known = options.progress.read()
     this.#progress = known ?? this.#fresh()
     this.#leftOver = this.#progress.undelivered
-    // Before anything is appended that is to be announced.
+    // Stored before any event to announce is appended.
     if (known === undefined) options.progress.begin(this.#progress)
     this.#running = Promise.all([this.#read(), this.#send()])
   }
@@ -81,7 +81,7 @@ export class WebhookDeliveries implements AsyncDisposable {
     return { ...this.#counts, undelivered: all.length, oldestSeconds }
   }
 
-  /** Ends the attempt that is under way, and keeps what was not delivered for the next process. */
+  /** Aborts the current attempt, and keeps pending deliveries for the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('the ledger is closing'))
     this.#wakeSender()
@@ -119,7 +119,7 @@ export class WebhookDeliveries implements AsyncDisposable {
     }
   }
 
-  /** Once: what an earlier process left undelivered, if it followed this store. */
+  /** Runs once: takes over the deliveries that an earlier process left pending, if it followed this store. */
   async #takeUp(): Promise<void> {
     if (this.#isKnownPlace) return
     const { notices, log } = this.#options

@@ -1,4 +1,4 @@
-/** @module Errors as values between threads: the message, and for the classes that the other side tells apart what makes them again. */
+/** @module Errors as structured clones between threads: the message and, for classes that the other side distinguishes, the data to rebuild them. */
 
 /** An error as a structured clone. */
 export interface Failure {
@@ -7,7 +7,7 @@ export interface Failure {
   readonly data?: unknown
 }
 
-/** How the errors of one class pass from one thread to another. */
+/** How errors of one class are passed from one thread to another. */
 export interface ErrorKind {
   readonly kind: string
   readonly dataOf: (error: unknown) => { readonly data: unknown } | undefined
@@ -22,12 +22,12 @@ export function errorKind<E extends Error, Data>(
   return {
     kind,
     dataOf: (error) => (error instanceof of ? { data: pass.data(error) } : undefined),
-    // It was made by `data` of the same kind.
+    // `data` was produced by `pass.data` of the same kind.
     make: (data, message) => pass.make(data as Data, message),
   }
 }
 
-/** The first kind that fits is taken: a class comes before the one that it extends. */
+/** Uses the first kind that matches: list a subclass before its superclass. */
 export function failureOf(error: unknown, kinds: readonly ErrorKind[]): Failure {
   const message = error instanceof Error ? error.message : String(error)
   for (const { kind, dataOf } of kinds) {

@@ -1,13 +1,13 @@
-/** @module One side of the exchange between a thread and its owner: calls that are answered once, and those that nobody answers. Both sides are alike. */
+/** @module One side of the RPC between a thread and its owner: calls with one answer, and notifications without an answer. Both sides work alike. */
 import { type ErrorKind, errorOf, type Failure, failureOf } from './failure.ts'
 
-/** What a side can be asked: an interface of functions, of which values pass as structured clones. */
+/** The calls that a side accepts: an interface of functions whose values are passed as structured clones. */
 export type Calls<C> = Readonly<Record<keyof C, (...args: never[]) => unknown>>
 
 type Args<C extends Calls<C>, K extends keyof C> = Parameters<C[K]>
 type Answer<C extends Calls<C>, K extends keyof C> = Awaited<ReturnType<C[K]>>
 
-/** An answer whose buffers are handed over and not copied. */
+/** An answer whose buffers are transferred, not copied. */
 export class Transfer<T> {
   readonly value: T
   readonly buffers: readonly ArrayBuffer[]
@@ -20,10 +20,10 @@ export class Transfer<T> {
 
 type Given<T> = T | Transfer<T>
 
-/** Of a side that can be asked nothing. */
+/** For a side that accepts no calls. */
 export type NoCalls = Readonly<Record<never, () => void>>
 
-/** What a side does when it is asked. The signal is aborted where nobody waits for the answer any more. */
+/** The handlers of a side. The signal is aborted when the answer is no longer awaited. */
 export type Handlers<C extends Calls<C>> = {
   readonly [K in keyof C]: (
     ...args: [...Args<C, K>, signal: AbortSignal]
@@ -31,7 +31,7 @@ export type Handlers<C extends Calls<C>> = {
 }
 
 export type Message =
-  /** Without `id` nobody waits for an answer. */
+  /** A call without `id` is a notification: it gets no answer. */
   | { readonly kind: 'call'; readonly id?: number; readonly name: string; readonly args: readonly unknown[] }
   | { readonly kind: 'abort'; readonly id: number }
   | { readonly kind: 'done'; readonly id: number; readonly value: unknown }
@@ -50,14 +50,14 @@ interface Running {
   over?: Promise<void>
 }
 
-/** `Asked`: what the other side can be asked; `Answered`: what this one can. */
+/** `Asked` are the calls that the other side accepts; `Answered` those that this side accepts. */
 export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> {
   readonly #post: Post
   readonly #errors: readonly ErrorKind[]
   readonly #waiting = new Map<number, Waiting>()
   readonly #running = new Map<number, Running>()
   #handlers: ReadonlyMap<string, Handler> | undefined
-  /** What arrived before this side could be asked. */
+  /** Messages received before `serve` was called. */
   #early: Message[] = []
   #lost: Error | undefined
   #lastId = 0
@@ -67,18 +67,18 @@ export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> 
     this.#errors = errors
   }
 
-  /** What was asked before waits until then. */
+  /** Registers the handlers; calls received earlier are handled now. */
   serve(handlers: Handlers<Answered>): void {
     this.#handlers = new Map(Object.entries(handlers) as [string, Handler][])
     for (const message of this.#early.splice(0)) this.receive(message)
   }
 
-  /** Calls whose answers are waited for. */
+  /** Number of calls whose answers are awaited. */
   get pending(): number {
     return this.#waiting.size
   }
 
-  /** Rejects with the error of the other side, with the signal's reason once it is aborted, and where the other side is gone. */
+  /** Rejects with the error of the other side, with the signal's reason once it is aborted, and if the other side has ended. */
   async ask<K extends keyof Asked & string>(
     name: K,
     args: Args<Asked, K>,
@@ -102,7 +102,7 @@ export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> 
     }
   }
 
-  /** What nobody waits for: lost with the other side, and not answered by it. */
+  /** Sends a notification: it gets no answer, and is lost if the other side has ended. */
   tell<K extends keyof Asked & string>(name: K, args: Args<Asked, K>): void {
     if (this.#lost === undefined) this.#post({ kind: 'call', name, args }, [])
   }
@@ -117,14 +117,14 @@ export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> 
     else this.#taken(message.id)?.reject(errorOf(message.failure, this.#errors))
   }
 
-  /** The other side is gone: whoever waits for it is refused, and what it still says is not heard. */
+  /** The other side has ended: pending calls are rejected, and later messages from it are ignored. */
   lose(error: Error): void {
     this.#lost ??= error
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()
   }
 
-  /** Stops what runs for the other side; resolves when nothing does. */
+  /** Aborts the calls that run for the other side, and resolves when they have ended. */
   async stop(): Promise<void> {
     const running = [...this.#running.values()]
     for (const { stop } of running) stop.abort()
@@ -142,14 +142,14 @@ export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> 
     if (handler === undefined) throw new TypeError(`a thread was asked for "${name}", which it does not know`)
     const running: Running = { stop: new AbortController() }
     const { signal } = running.stop
-    // One that throws ends the thread: its failure would be lost.
+    // An exception in the handler of a notification ends the thread, because no caller would receive it.
     if (id === undefined) return void handler(...args, signal)
     this.#running.set(id, running)
     const failed = (error: unknown): void =>
       this.#answer(id, { kind: 'failed', failure: failureOf(error, this.#errors) })
     try {
       const given = handler(...args, signal)
-      // What is there at once is answered in the same turn.
+      // A synchronous result is sent in the same turn.
       if (given instanceof Promise) running.over = given.then((value) => this.#done(id, value)).catch(failed)
       else this.#done(id, given)
     } catch (error) {
@@ -157,7 +157,7 @@ export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> 
     }
   }
 
-  /** Throws where the answer is nothing that can pass. */
+  /** Throws if the answer cannot be cloned. */
   #done(id: number, given: unknown): void {
     if (given instanceof Transfer) this.#answer(id, { kind: 'done', value: given.value }, given.buffers)
     else this.#answer(id, { kind: 'done', value: given })
@@ -168,7 +168,7 @@ export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> 
     answer: { readonly kind: 'done'; readonly value: unknown } | { readonly kind: 'failed'; readonly failure: Failure },
     buffers: readonly ArrayBuffer[] = [],
   ): void {
-    // An answer that came too late would go to a thread that is no more.
+    // After the other side has ended, its answer is dropped.
     if (this.#lost === undefined) this.#post({ ...answer, id }, buffers)
     this.#running.delete(id)
   }

@@ -1,4 +1,4 @@
-/** @module The side of a thread's program: it begins, answers its owner, and ends when it is told to. */
+/** @module The thread's side: starts the program, answers its owner, and ends when told to. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { type ErrorKind, failureOf } from './failure.ts'
 import { type Calls, type Handlers, type NoCalls, Peer } from './peer.ts'
@@ -6,17 +6,17 @@ import type { FromThread, ToThread } from './worker-thread.ts'
 
 export interface Served<Answered extends Calls<Answered>> {
   readonly handlers: Handlers<Answered>
-  /** Puts things in order: the owner wants nothing more. */
+  /** Releases the resources; the owner sends no further calls. */
   readonly close: () => void | Promise<void>
 }
 
-/** The owner of a thread, from its program. */
+/** The owner of a thread, seen from the thread's program. */
 export interface Owner<Asked extends Calls<Asked>> extends Pick<Peer<Asked, NoCalls>, 'ask' | 'tell' | 'stop'> {
-  /** Ends the thread, after the last word of this turn. */
+  /** Ends the thread after the messages of this turn are sent. */
   leave(): void
 }
 
-/** What `begin` throws is why the thread could not begin. What arrives meanwhile waits. */
+/** If `begin` throws, the owner receives that error as the reason why the thread did not start. Calls that arrive in the meantime are queued. */
 export async function serveThread<Data, Asked extends Calls<Asked>, Answered extends Calls<Answered>>(
   begin: (data: Data, owner: Owner<Asked>) => Served<Answered> | Promise<Served<Answered>>,
   errors: readonly ErrorKind[] = [],

@@ -1,12 +1,12 @@
-/** @module Where the program of a thread lies: in `dist/programs`, made by `scripts/bundle-programs.mjs`. */
+/** @module Locates the program of a thread: in `dist/programs`, built by `scripts/bundle-programs.mjs`. */
 import { existsSync } from 'node:fs'
 
-/** Undefined in a bundle of CommonJS. */
+/** Undefined in a CommonJS bundle. */
 const HERE: string | undefined = import.meta.url
 
 /**
- * The address that `place` makes, which is relative to `import.meta.url` of its caller. Undefined where no such file is: a bundled program does not
- * carry the programs of its threads along, and in a bundle of CommonJS no module has a place.
+ * The URL that `place` returns, which the caller builds relative to its own `import.meta.url`. Undefined if there is no such file: a bundled program does not
+ * contain the programs of its threads, and in a CommonJS bundle `import.meta.url` does not exist.
  */
 export function workerProgram(place: () => URL): URL | undefined {
   if (HERE === undefined) return undefined

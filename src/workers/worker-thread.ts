@@ -1,19 +1,19 @@
-/** @module A thread of this process from its owner's side: its start under a bounded heap, what it is asked, and its end. */
+/** @module A worker thread of this process, seen from its owner: its start with a bounded heap, calls to it, and its end. */
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { type ErrorKind, errorOf, type Failure } from './failure.ts'
 import { type Calls, type Handlers, type Message, Peer } from './peer.ts'
 
 const MIB = 1024 * 1024
-/** Of its heap, young and old. */
+/** Default heap limits: of the whole heap, and of its young generation. */
 const HEAP = { bytes: 256 * MIB, youngBytes: 32 * MIB }
 
 export interface HeapLimits {
-  /** Most that its heap may grow to. Default 256 MiB. */
+  /** Maximum size of the heap, in bytes. Default 256 MiB. */
   readonly bytes?: number
   /**
-   * Of that heap, most for young objects; buffers outside the heap that were made lately may take two thirds of it besides, before the engine looks for garbage.
-   * Default 32 MiB.
+   * Part of that heap for young objects, in bytes. Recently allocated buffers outside the heap may take up to two thirds of this value in addition before the
+   * engine collects garbage. Default 32 MiB.
    */
   readonly youngBytes?: number
 }
@@ -25,25 +25,25 @@ export type FromThread =
 export type ToThread = Message | { readonly kind: 'end' }
 
 interface StartOptions {
-  /** Its file, or its text in CommonJS. */
+  /** URL of the program's file, or the program's text in CommonJS. */
   readonly program: URL | string
   readonly workerData: unknown
   readonly name: string
-  /** Undefined: as large as the engine lets it be. */
+  /** Undefined: the engine's default. */
   readonly heap: HeapLimits | undefined
 }
 
 export interface WorkerOptions<Answered extends Calls<Answered>> extends StartOptions {
   readonly handlers: Handlers<Answered>
-  /** Errors that are told apart; any other is an `Error` with its message. */
+  /** Error classes that are rebuilt; any other error arrives as an `Error` with its message. */
   readonly errors?: readonly ErrorKind[]
-  /** What whoever waits for it is refused with: an error that says why it ended. */
+  /** Makes the error that pending calls are rejected with, from the reason why the thread ended. */
   readonly lost: (why: Error) => Error
-  /** Called once, when it is no more, unless `end` was called before. */
+  /** Called once when the thread has ended, unless `end` was called before. */
   readonly onDeath?: (why: Error) => void
 }
 
-/** It is started at once, and once. While nobody waits for it, it keeps no process alive. */
+/** The thread is started by the constructor, and never restarted. It keeps the process alive only while a call to it is pending. */
 export class WorkerThread<Asked extends Calls<Asked>, Answered extends Calls<Answered>> {
   readonly #ready: Promise<void>
   readonly #worker: Worker
@@ -63,17 +63,17 @@ export class WorkerThread<Asked extends Calls<Asked>, Answered extends Calls<Ans
     this.#ended = new Promise((resolve) => worker.once('exit', () => resolve()))
     this.#ready = new Promise((resolve, reject) => {
       worker.on('message', (message: FromThread) => this.#receive(message, resolve))
-      // Its last words are taken in the turn of its end: whoever waits for them comes first.
+      // Messages sent right before the exit are still delivered in that turn; pending calls are rejected after them.
       worker.once('exit', () => setImmediate(() => reject(this.#lose())))
     })
-    // Nobody may wait for it.
+    // Prevents an unhandled rejection if `ready` is never called.
     this.#ready.catch(() => undefined)
     worker.on('error', (error) => {
       this.#why = error
     })
   }
 
-  /** Resolves when its program has begun. Rejects where it ends before. */
+  /** Resolves when the program has started. Rejects if it ends before that. */
   ready(): Promise<void> {
     return this.#heldWhile(this.#ready)
   }
@@ -92,14 +92,14 @@ export class WorkerThread<Asked extends Calls<Asked>, Answered extends Calls<Ans
     this.#peer.tell(name, args)
   }
 
-  /** Until the next answer, the process does not end while it runs. */
+  /** Keeps the process alive while the thread runs, until the next answer. */
   hold(): void {
     this.#worker.ref()
   }
 
   /**
-   * Whoever waits for it is refused. Resolves when it has ended: by itself, once it has put things in order, or terminated after so many
-   * milliseconds; without them it is waited for.
+   * Rejects pending calls and asks the thread to end. Resolves when it has ended, on its own after closing its resources, or terminated after `maxMs`
+   * milliseconds; without `maxMs` there is no limit.
    */
   async end(why: string, maxMs?: number): Promise<void> {
     if (!this.#isLeft) {
@@ -129,7 +129,7 @@ export class WorkerThread<Asked extends Calls<Asked>, Answered extends Calls<Ans
     else this.#peer.receive(message)
   }
 
-  /** Gives what whoever waited was refused with. */
+  /** Rejects pending calls, and returns the error that they were rejected with. */
   #lose(): Error {
     const why = this.#why ?? new Error('it ended')
     const lost = this.#options.lost(why)
@@ -150,7 +150,8 @@ function started({ program, workerData, name, heap }: StartOptions): Worker {
 }
 
 function limited({ bytes = HEAP.bytes, youngBytes = HEAP.youngBytes }: HeapLimits) {
-  // Set for the whole process, as `npm start` does, it goes before the limit of a thread; the heap that this one began with has its size by now.
+  // If this flag is set for the whole process, as `npm start` does, it takes precedence over the limit of a thread; the heap of this thread already has its
+  // size.
   setFlagsFromString('--max-semi-space-size=0')
   const maxOldGenerationSizeMb = Math.floor((bytes - youngBytes) / MIB)
   return { resourceLimits: { maxOldGenerationSizeMb, maxYoungGenerationSizeMb: Math.floor(youngBytes / MIB) } }

@@ -1,4 +1,4 @@
-/** @module A new run from a past step of another: what came before is served, the rest is live (RUN-26). */
+/** @module Starts a new run from a past step of another run: the earlier calls are served, the rest is live (RUN-26). */
 
 import type { JsonObject } from '../../../schemas/json.ts'
 import { memberValue } from '../calls/stored-value.ts'
@@ -7,15 +7,17 @@ import { redactedInputError, redactedPart } from '../history/redacted-parts.ts'
 import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
 import type { RunOptions } from '../runtime/run-options.ts'
 
-/** Where a branch leaves the other run, and its own id, tags, budget and signal. */
+/** The step to branch from, and the id, tags, budget and signal of the branch. */
 export interface BranchRunOptions extends Omit<RunOptions, 'input'> {
-  /** The accepted handoff to branch behind; 0: the start. What was called up to it is served and never charged, renewed or undone here. */
+  /**
+   * The accepted handoff after which the branch starts; 0 is the start of the run. Calls up to it are served, and are never charged, renewed or undone here.
+   */
   readonly atStep: number
 }
 
 /**
- * Input, name and policy are the other run's; the budget is the branch's own. Throws `branch-diverged` before anything is carried out where
- * the code does not ask for what that run had done by then.
+ * Input, name and policy are those of the other run; the budget is the branch's own. Throws `branch-diverged`, before anything is executed, if the code does
+ * not request the calls that the other run had made by then.
  */
 export async function branchRun<Input, Output>(
   home: Home,

@@ -1,15 +1,15 @@
-/** @module The record of a run with what it inherits: a branch is served the other run's calls and handoffs up to the step (RUN-26). */
+/** @module Reads the record of a run including what it inherits: a branch is served the other run's calls and handoffs up to the step (RUN-26). */
 import { LedgerError } from '../../client/errors.ts'
 import { AgentError } from '../errors.ts'
 import { foldEvent, foldLateOutcome, newRecord, type RecordedRun } from '../history/recorded-run.ts'
 import type { Connection, RunEvent } from '../runtime/connection.ts'
 
-/** Throws `parent-not-readable` where the run is a branch of one that this caller cannot read. */
+/** Throws `parent-not-readable` if the run is a branch of a run that this caller cannot read. */
 export async function readRecord(connection: Connection, runId: string): Promise<RecordedRun> {
   return recordIn(connection, { runId, events: connection.events(runId) }, Number.POSITIVE_INFINITY)
 }
 
-/** `until` is the last revision that counts: of what comes after it, only the outcomes of calls that were claimed before. */
+/** `until` is the last revision that is folded; of later events, only the outcomes of calls claimed before are used. */
 export async function recordIn(
   connection: Connection,
   { runId, events }: { readonly runId: string; readonly events: AsyncIterable<RunEvent> },
@@ -40,7 +40,7 @@ async function recordBefore(connection: Connection, { type, data }: RunEvent): P
   }
 }
 
-/** What a branch goes on from. Its rollbacks, its end and its manifests are its own. */
+/** Reduces a record to the part that a branch inherits: rollbacks, the end of the run and manifests are not inherited. */
 function inherited(record: RecordedRun): RecordedRun {
   const scopes = new Set([...record.rollbacks.flatMap(({ scope }) => scope ?? []), ...(record.inherited?.scopes ?? [])])
   record.inherited = { until: record.events, calls: new Set([...record.calls.keys(), ...record.waits.keys()]), scopes }

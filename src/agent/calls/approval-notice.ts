@@ -1,15 +1,15 @@
-/** @module The notice that a program gets of a call that waits for an approval. */
+/** @module The notice to the program that a call waits for an approval. */
 
-/** A call that waits for somebody's yes. */
+/** A call that waits for an approval. */
 export interface ApprovalNotice {
   readonly runId: string
   readonly tool: string
   readonly approvalId: string
-  /** Of the arguments: a decision names it. */
+  /** Digest of the arguments; a decision must name it. */
   readonly argsDigest: string
-  /** RFC 3339: decided and used by then, or not at all. */
+  /** RFC 3339; the approval must be granted and used by then. */
   readonly expiresAt: string
-  /** Why somebody has to say yes. */
+  /** Why the approval is needed. */
   readonly why: string
 }
 

@@ -1,4 +1,4 @@
-/** @module Waiting while people decide on a call: it looks again until they have, or leaves the run to a later life. */
+/** @module Waiting for the decision on a call: polls the ledger, or leaves the run to a later process. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { COMMENT_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import { clip, RunWaiting } from '../errors.ts'
@@ -23,7 +23,7 @@ export class ApprovalWait {
     this.#tool = tool
   }
 
-  /** Waits once more. Throws `RunWaiting`, and halts the run, where it is not to wait in this process; rejects where the signal is aborted. */
+  /** Waits until the next poll is due. Throws `RunWaiting` and halts the run if it is not to wait in this process; rejects if the signal is aborted. */
   async again(
     { detail, evidence }: Pick<Problem, 'detail' | 'evidence'>,
     { turn, answers, signal }: { turn: Turn; answers: number; signal: AbortSignal | undefined },
@@ -55,12 +55,12 @@ export class ApprovalWait {
 
 const REFUSED = { 'approval-denied': 'denied', 'approval-expired': 'expired' } as const
 
-/** Of a refusal: people have decided, or did not in time. */
+/** Whether a refusal is final: the approval was denied or has expired. */
 export const isDecided = (code: string): code is keyof typeof REFUSED => Object.hasOwn(REFUSED, code)
 
 /**
- * What the code gets for a call that nobody approved: an error that a model can read, the same live, on resume and on replay. Where the
- * rule says so, the run cannot end well after it. Undefined for any other refusal.
+ * The error for a call that was not approved. A model can read it, and it is the same live, on resume and on replay. If the rule says so, the run is rolled
+ * back as well. Undefined for any other refusal.
  */
 export function notApproved(session: Session, tool: string, { code, evidence }: Problem): ApprovalDenied | undefined {
   if (!isDecided(code)) return undefined

@@ -1,4 +1,4 @@
-/** @module Which call is this? Settled synchronously, at the moment a tool is called (RUN-1 to RUN-4). */
+/** @module The identity of a call, computed synchronously when a tool is called (RUN-1 to RUN-4). */
 import type { Json } from '../../../schemas/json.ts'
 import type { ClaimCall } from '../../../schemas/requests.ts'
 import { KEY_MAX_CHARS } from '../../../schemas/value-forms.ts'
@@ -9,21 +9,21 @@ import { notRecordable } from '../too-large.ts'
 import { CALL_VALUE, identifying, recordable } from './recordable.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
-/** Which call of a run this is, and what it is to do. */
+/** Identifies a call of a run, with its tool and arguments. */
 export interface CallIdentity {
   readonly spec: ToolSpec
-  /** Its name on record: one of before where the record holds the call under that. */
+  /** Recorded tool name: a former name if the record holds the call under it. */
   readonly tool: string
   readonly execution: ExecutionContext
   readonly phase: 'forward' | 'model'
-  /** As the record keeps them, or would where it tells them shorter. */
+  /** The arguments in recordable form, always complete. */
   readonly args: Json
-  /** What the record keeps in their place. */
+  /** The arguments as recorded, which may be a shorter form of `args`. */
   readonly recorded: Json
   readonly argsDigest: string
   readonly occurrence: number
   readonly key: string
-  /** The arguments as the caller passed them: what the tool receives. */
+  /** The arguments as the caller passed them, from which those of the tool are made. */
   readonly input: unknown
 }
 
@@ -56,7 +56,7 @@ export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input:
   return { ...identity, argsDigest, input, tool, key, recorded: recordedArgs(identity, key) }
 }
 
-/** Claimed again, a call has the arguments that it was claimed with. */
+/** A call that is claimed again must have the arguments of its first claim, in full or shortened. */
 function recordedArgs(
   { spec, execution, phase, args }: Pick<CallIdentity, 'spec' | 'execution' | 'phase' | 'args'>,
   key: string,
@@ -76,7 +76,7 @@ function recordedName(
   return [spec.name, ...spec.alias].find((tool) => history?.holds({ tool, phase, key: keyAs(tool) })) ?? spec.name
 }
 
-/** Throws `invalid-option`: nothing was claimed. */
+/** Throws `invalid-option`; nothing was claimed yet. */
 function authorsKey({ key, name }: ToolSpec, input: unknown): string | undefined {
   if (key === undefined) return undefined
   const given: unknown = key(input)
@@ -85,12 +85,12 @@ function authorsKey({ key, name }: ToolSpec, input: unknown): string | undefined
   throw new AgentError('invalid-option', message, { tool: name, option: 'key' })
 }
 
-/** The author's key. Branches never share results: in one, it is the branch's own. */
+/** The author's key. In a fork branch it includes the scope of the branch, because branches never share results. */
 function ownKey({ branch }: ExecutionContext, key: string | undefined): string | undefined {
   return key === undefined || branch === undefined ? key : jsonDigest({ key, scope: branch.scope })
 }
 
-/** By arguments alone (and the fork branch), or by arguments and position. */
+/** The key is derived from the arguments (and the fork branch), or from arguments and position. */
 function keyOf({
   tool,
   spec,

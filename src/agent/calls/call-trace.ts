@@ -1,11 +1,11 @@
-/** @module What a call tells while it happens, to whoever called it. */
+/** @module Progress of a call, reported to its caller. */
 
-/** What became of a call, reported while it happens. */
+/** Progress of a call, updated while it runs. */
 export interface CallTrace {
   callId?: string
   attempts: number
   startedAt?: string
   endedAt?: string
-  /** Something ran in this life: not all of it came from the record. */
+  /** Something was executed in this process; not everything came from the record. */
   carriedOut?: boolean
 }

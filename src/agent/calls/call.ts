@@ -1,4 +1,4 @@
-/** @module A tool is called: which call that is, and what its caller gets and when. */
+/** @module Calls a tool: identifies the call, and delivers its outcome to the caller. */
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { type PartStream, receivedBefore, servedParts } from '../streams/part-stream.ts'
@@ -9,7 +9,7 @@ import { OneCall } from './one-call.ts'
 import { warnOfSameCall } from './same-call.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
-/** Calls a tool at a place in a run. Identity, divergence and recursion are checked before this returns. */
+/** Calls a tool at a place in a run. Identity, divergence and recursion are checked synchronously, before the promise is returned. */
 export async function callTool(
   execution: ExecutionContext,
   spec: ToolSpec,
@@ -32,7 +32,7 @@ async function outcomeAt(
   try {
     identity = identifyCall(execution, spec, input)
   } catch (error) {
-    // Amid a result in parts, the code may read no more of it because of this.
+    // If the code is reading a result in parts, this error may make it stop reading, so the parts are recorded first.
     await session.parts.recorded(execution, spec.name)
     throw error
   }
@@ -40,7 +40,7 @@ async function outcomeAt(
   const isEarly = spec.stream || spec.isEarly === true
   const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isEarly }
   return new Promise((resolve, reject) => {
-    // A result in parts is there with its first part; the call is settled at its end.
+    // A result in parts is returned with its first part; the call is settled when the last one has arrived.
     const open = ({ feed }: PartStream): void => {
       feed.endWith(call)
       session.parts.opened(execution, spec.name, call)
@@ -49,7 +49,7 @@ async function outcomeAt(
     const carried = (turn: Turn) =>
       inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, first }).value())
     const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain })
-    // Under a key of the author's own there may be another call under way: it is refused, and not joined.
+    // An author-defined key may belong to another active call: the ledger must refuse that one, so it is not joined.
     const same = spec.key === undefined ? '' : ` ${identity.argsDigest} ${spec.name}`
     const call = session.joined(`${identity.phase} ${identity.key}${same}`, shared, start)
     call

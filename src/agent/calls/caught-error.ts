@@ -1,4 +1,4 @@
-/** @module What the caller of a failed call catches: made from what the record keeps of the failure, live as well as on resume and replay (RUN-141). */
+/** @module The error that the caller of a failed call catches, built from the recorded failure, live as well as on resume and replay (RUN-141). */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { INLINE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Failure } from '../../../schemas/values.ts'
@@ -12,16 +12,16 @@ import { recordable } from './recordable.ts'
 /** A class of errors, such as a tool's own `NotFound`. */
 export type ErrorClass = abstract new (...args: never[]) => Error
 
-/** Classes that are made again from the record, and what their fields are recorded with. */
+/** Classes that are reconstructed from the record, and the codecs of their fields. */
 export interface KnownErrors {
   readonly classes: readonly ErrorClass[]
   readonly codecs?: Codecs
 }
 
-/** With the rest of its event it fits an append of every store. */
+/** Small enough that the event with the fields fits an append of every store. */
 const FIELDS_MAX_BYTES = INLINE_CEILING_BYTES / 4
 
-/** Throws `invalid-errors` where two have one name, or one has none that the next build keeps. */
+/** Throws `invalid-errors` if two classes have the same name, or a name is missing or minified. */
 export function knownErrors(tool: string, classes: readonly ErrorClass[] = []): readonly ErrorClass[] {
   for (const [i, each] of classes.entries()) {
     const isClass = typeof each === 'function' && each.prototype instanceof Error
@@ -33,7 +33,7 @@ export function knownErrors(tool: string, classes: readonly ErrorClass[] = []): 
   return classes
 }
 
-/** What the record keeps of an error: of one of a known class its class and its own fields, too. */
+/** The recorded form of an error. If the error is of a known class, its class and own fields are included. */
 export function failureWithFields(error: unknown, known: KnownErrors): Failure {
   const failure = failureOf(error)
   const made = classOf(error, known)
@@ -41,13 +41,13 @@ export function failureWithFields(error: unknown, known: KnownErrors): Failure {
   return { ...failure, details: { ...detailsOf(failure), class: made.name, fields: fieldsOf(error as Error, known) } }
 }
 
-/** The most special class that the error is of. */
+/** The most derived known class of the error. */
 function classOf(error: unknown, { classes }: KnownErrors): ErrorClass | undefined {
   const of = classes.filter((each) => error instanceof each)
   return of.find((each) => !of.some((other) => other.prototype instanceof each))
 }
 
-/** Own members that can be recorded. What an error keeps in private, or computes, it does not have afterwards. */
+/** Own members that can be recorded. Private and computed members are lost. */
 function fieldsOf(error: Error, { codecs }: KnownErrors): JsonObject {
   const fields: Record<string, Json> = {}
   let bytes = 0
@@ -62,7 +62,7 @@ function fieldsOf(error: Error, { codecs }: KnownErrors): JsonObject {
 
 const NOT_FIELDS: ReadonlySet<string> = new Set(['message', 'stack', 'cause'])
 
-/** `cause` is what was thrown, in the life that saw it: no code should decide by it. */
+/** `cause` is the thrown error in the process that caught it; code must not depend on it. */
 export function caughtError(failure: Failure, known: KnownErrors, options?: ErrorOptions): Error {
   const { class: name, fields, name: given } = detailsOf(failure)
   const made = known.classes.find((each) => each.name === name)
@@ -73,7 +73,7 @@ export function caughtError(failure: Failure, known: KnownErrors, options?: Erro
   return failure.code === undefined ? error : Object.assign(error, { code: failure.code })
 }
 
-/** Of the class, and a native error, without its constructor: that one has a signature of its own. */
+/** Reconstructs a native error of the class without calling the class's constructor, whose signature is unknown. */
 function remade(
   made: ErrorClass,
   { message }: Failure,

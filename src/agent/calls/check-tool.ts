@@ -1,4 +1,4 @@
-/** @module The options of a tool, judged where it is made. */
+/** @module Validation rules for the options of a tool, applied when it is created. */
 import { parseExpression } from '../../../schemas/expression.ts'
 import {
   APPROVAL_EXPIRES_MAX_MS,
@@ -70,11 +70,11 @@ const APPROVE: OptionRules<ApproveOptions> = {
 }
 
 const TOOL: OptionRules<ToolOptions> = {
-  // An empty one is as none: `tool-unnamed`.
+  // An empty name counts as missing: `tool-unnamed`.
   name: (value) => (value === '' ? undefined : aName(value)),
   description: either('a text', text, (value) => (value === '' ? undefined : 'a text')),
   parameters: anObject,
-  // What a class may be is judged where its name is taken.
+  // The classes are validated by `knownErrors`.
   errors: aList,
   alias: names(Number.POSITIVE_INFINITY),
   compensate: (value) =>
@@ -121,7 +121,7 @@ function reasonFault(reason: unknown): string | undefined {
     : `a text of 1 to ${APPROVAL_REASON_MAX_CHARS} characters`
 }
 
-/** What a tool's `reserve` gives for a call, judged as if it were said. Throws `invalid-option`. */
+/** Validates the return value of a tool's `reserve` function like a literal. Throws `invalid-option`. */
 export function checkReserve(tool: string, given: object): void {
   checkOptions(`reserve of ${tool}`, given, RESERVE)
 }

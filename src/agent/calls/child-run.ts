@@ -1,4 +1,4 @@
-/** @module A run within a run, as a call of it: identified by its place, served on resume, and undone by rolling the child back (RUN-56 to RUN-58). */
+/** @module A nested run as a call of its parent run: identified by its place, served on resume, and undone by rolling the child back (RUN-56 to RUN-58). */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { AgentError, LedgerRefused, OutcomeUnknown } from '../errors.ts'
 import type { RunOutcome } from '../saga/outcome.ts'
@@ -8,7 +8,7 @@ import { type ToolSpec, toolSpec } from './tool-spec.ts'
 
 const PREFIX = 'cs.run:'
 
-/** The name of the call, which is no tool's. */
+/** Name of the call; no tool can have it. */
 export const childToolName = (run: string): string => `${PREFIX}${run}`
 
 export function isChildCall(tool: string): boolean {
@@ -16,8 +16,8 @@ export function isChildCall(tool: string): boolean {
 }
 
 /**
- * A child that is started again is resumed, so that a repeat is safe; whatever it left, a failed one too, its own rollback can tell. It is not cut off: its
- * own code learns of an abort, and ends by itself.
+ * Starting a child again resumes it, so a retry is safe. Its own rollback undoes whatever it left, also after a failure. The child is not cut off: an abort is
+ * passed to its code, which ends on its own.
  */
 export function childSpec(tool: string, execute: ToolSpec['execute']): ToolSpec {
   return {
@@ -31,10 +31,10 @@ export function childSpec(tool: string, execute: ToolSpec['execute']): ToolSpec 
   }
 }
 
-/** Rolls a run back; goes on where that was begun. */
+/** Rolls a run back, or continues a rollback that was started. */
 export type RollBackChild = (runId: string, reason: string) => Promise<RunOutcome>
 
-/** What undoes the call: the child's own rollback. `call` is the forward call as the ledger lists it. */
+/** The compensation of the call is the rollback of the child. `call` is the forward call as the ledger lists it. */
 export function childCompensation(call: JsonObject, rollBackChild: RollBackChild): Compensation {
   const tool = String(call.tool)
   const forward = childSpec(tool, () => undefined)
@@ -50,7 +50,7 @@ export function childCompensation(call: JsonObject, rollBackChild: RollBackChild
   }
 }
 
-/** How the child ended, as the record of its parent keeps it. */
+/** The end of the child as recorded in its parent. */
 type ChildEnd = Pick<RunOutcome, 'runId' | 'status'>
 
 async function rolledBack({ child, callId }: JsonObject, rollBackChild: RollBackChild): Promise<ChildEnd> {
@@ -60,13 +60,13 @@ async function rolledBack({ child, callId }: JsonObject, rollBackChild: RollBack
     const { runId, status } = await rollBackChild(child, 'the run that it is a part of is rolled back')
     return { runId, status }
   } catch (error) {
-    // Its parent named it, and died before it began.
+    // The process stopped after the parent had recorded the child's id and before the child was started.
     if (error instanceof LedgerRefused && error.code === 'run-not-found') return compensated
     throw error
   }
 }
 
-/** Throws where some of it could not be undone, or nobody knows. */
+/** Throws if a part of the child could not be undone, or if that is unknown. */
 function mustBeUndone(end: ChildEnd): ChildEnd {
   const { runId, status } = end
   if (status === 'COMPENSATED' || status === 'PARTLY_COMPENSATED') return end
@@ -75,7 +75,7 @@ function mustBeUndone(end: ChildEnd): ChildEnd {
   throw new AgentError('run-rolled-back', message, { runId, status })
 }
 
-/** What a rollback that is requested again comes to now. */
+/** The result of a repeated rollback, as the answer of a check. */
 function checkOf(end: ChildEnd): CheckResult<unknown> {
   const { status } = end
   if (status === 'COMPENSATED') return { done: true, result: end }

@@ -1,11 +1,11 @@
-/** @module Claims of one tick go to the ledger as one ordered batch; those that come meanwhile make the next one. */
+/** @module Sends the claims of one tick to the ledger as one ordered batch; claims that arrive meanwhile form the next batch. */
 import type { ClaimCall } from '../../../schemas/requests.ts'
 import { UnreachableError } from '../../client/errors.ts'
 import type { Connection, Reply, TracedCommand } from '../runtime/connection.ts'
 
 interface Waiting {
   readonly body: ClaimCall
-  /** Of the call: the batch is sent from the place of its first. */
+  /** Trace context of the call; a batch is sent with that of its first call. */
   readonly traceparent: string | undefined
   readonly resolve: (reply: Reply) => void
   readonly reject: (error: unknown) => void
@@ -59,7 +59,7 @@ export class ClaimQueue {
   }
 }
 
-/** Undefined where the ledger cannot be reached. */
+/** Undefined if the ledger is unreachable. */
 export async function unlessUnreachable(ask: () => Promise<Reply>): Promise<Reply | undefined> {
   try {
     return await ask()

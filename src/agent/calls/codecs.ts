@@ -1,20 +1,20 @@
-/** @module Values beyond JSON that a program wants preserved: recorded as tagged JSON, restored wherever the record is served. */
+/** @module Codecs for values beyond JSON: they are recorded as tagged JSON, and restored when the record is served. */
 import { pointerStep } from '../../../schemas/json-pointer.ts'
 import { AgentError } from '../errors.ts'
 import { thrownText } from '../thrown.ts'
 import { hasToJson, isPlainObject, vanishes } from './plain-value.ts'
 
-/** How one kind of value is recorded: as `{"$codec": tag, "value": …}`. Objects, and what JSON has no form for: `bigint`, `undefined`, `NaN`, symbols. */
+/** Records one kind of value as `{"$codec": tag, "value": …}`: objects, and values without a JSON form (`bigint`, `undefined`, `NaN`, symbols). */
 export interface Codec<Value = unknown> {
-  /** On record: never change it, nor give it to another kind of value. */
+  /** Part of the record: never change it or reuse it for another kind of value. */
   readonly tag: string
   is(value: unknown): value is Value
-  /** Plain data, or data with values of other codecs in it. */
+  /** Returns plain data, which may contain values of other codecs. */
   encode(value: Value): unknown
   decode(recorded: unknown): Value
 }
 
-/** What a list of codecs keeps. */
+/** The union of the value types that a list of codecs preserves. */
 export type CodecValues<C extends readonly Codec[]> = C extends readonly []
   ? never
   : C[number] extends Codec<infer Value>
@@ -22,7 +22,7 @@ export type CodecValues<C extends readonly Codec[]> = C extends readonly []
     : never
 
 /**
- * `Date`, as its time in UTC. An invalid one is refused.
+ * `Date`, recorded as its time in UTC. An invalid date is refused.
  * @example
  * ```ts
  * import { dateCodec, open } from 'countersign/agent'
@@ -40,7 +40,7 @@ export const dateCodec: Codec<Date> = {
 }
 
 /**
- * `Map`, in its order.
+ * `Map`, in insertion order.
  * @example
  * ```ts
  * import { mapCodec, open } from 'countersign/agent'
@@ -58,7 +58,7 @@ export const mapCodec: Codec<ReadonlyMap<unknown, unknown>> = {
 }
 
 /**
- * `Set`, in its order.
+ * `Set`, in insertion order.
  * @example
  * ```ts
  * import { setCodec, open } from 'countersign/agent'
@@ -75,7 +75,7 @@ export const setCodec: Codec<ReadonlySet<unknown>> = {
   decode: (recorded) => new Set(recorded as unknown[]),
 }
 
-/** Node's `Buffer`, by what other bytes do not have: so that these declarations need none of Node's. */
+/** Structural type for Node's `Buffer`, so that these declarations do not depend on Node's types. */
 interface NodeBytes extends Uint8Array {
   toString(encoding?: 'base64' | 'hex' | 'utf8'): string
   equals(other: Uint8Array): boolean
@@ -101,11 +101,11 @@ export const bufferCodec: Codec<NodeBytes> = {
 }
 
 const TAG = '$codec'
-/** A plain object that has a member `$codec` of its own. */
+/** Tag for a plain object that has a `$codec` member of its own. */
 const PLAIN = 'object'
 const DEPTH_MAX = 200
 
-/** Throws `invalid-codec`: before a ledger is opened. */
+/** Throws `invalid-codec`. Called before a ledger is opened. */
 export function checkedCodecs(codecs: readonly Codec[] | undefined): void {
   new Codecs(codecs)
 }
@@ -120,7 +120,7 @@ function isCodec(given: unknown): given is Codec {
 export class Codecs {
   readonly #byTag: ReadonlyMap<string, Codec>
 
-  /** Throws `invalid-codec` where two have one tag, or one has none, or is no codec. */
+  /** Throws `invalid-codec` if a tag is missing or used twice, or an entry is no codec. */
   constructor(codecs: readonly Codec[] = []) {
     const byTag = new Map<string, Codec>()
     for (const codec of codecs) {
@@ -139,21 +139,18 @@ export class Codecs {
     return this.#byTag.size === 0
   }
 
-  /** The value with tagged JSON in place of what a codec keeps. Throws `not-recordable`, with the path, where a codec fails. */
+  /** Returns the value with tagged JSON in place of codec values. Throws `not-recordable`, with the path, if a codec fails. */
   encode(value: unknown): unknown {
     return this.#encodeAt(value, '', 0)
   }
 
-  /**
-   * The value as it was, for one caller: a copy, which that caller may change. Throws `codec-failed` where a codec fails, and `codec-missing` for a tag that no
-   * codec has.
-   */
+  /** Restores the value as a new copy, which the caller may change. Throws `codec-failed` if a codec fails, and `codec-missing` for an unknown tag. */
   decode(recorded: unknown): unknown {
     return this.#decodeAt(recorded, undefined)
   }
 
   #encodeAt(value: unknown, path: string, depth: number): unknown {
-    // A cycle is refused when it is written.
+    // A cycle ends at the maximum depth and is refused when it is serialized.
     if (depth > DEPTH_MAX || isJsonScalar(value)) return value
     for (const codec of this.#byTag.values()) {
       if (!keeps(codec, value)) continue
@@ -199,7 +196,7 @@ export class Codecs {
   }
 }
 
-/** Where in a value: put together only where something is wrong there. */
+/** Path of a value as a linked list; converted to a JSON pointer only for an error. */
 interface Place {
   readonly above: Place | undefined
   readonly key: string
@@ -213,13 +210,13 @@ function isTagged(recorded: object): boolean {
   return Object.hasOwn(recorded, TAG) && Object.hasOwn(recorded, 'value') && Object.keys(recorded).length === 2
 }
 
-/** JSON has a form of its own for it: no codec is asked. */
+/** Whether JSON represents the value exactly, so that no codec is consulted. */
 function isJsonScalar(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0)
   return value === null || typeof value === 'string' || typeof value === 'boolean'
 }
 
-/** A codec of objects need not know what else there is. */
+/** Whether the codec accepts the value. Its `is` may throw for a non-object; that counts as no. */
 function keeps(codec: Codec, value: unknown): boolean {
   if (typeof value === 'object') return codec.is(value)
   try {

@@ -1,4 +1,4 @@
-/** @module What undoes a call of a tool, and what is known of that: settled before anything is undone. */
+/** @module The compensation of a call, resolved before anything is undone. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { isDigestOnly, notOnRecord } from './stored-value.ts'
 import type { CallContext, CheckResult, Undo } from './tool-options.ts'
@@ -7,20 +7,20 @@ import type { ToolRegistry, ToolSpec } from './tool-spec.ts'
 export interface Compensation {
   readonly tool: string
   readonly forward: ToolSpec
-  /** Its time limit, backoff and codecs: the named tool's, else the forward tool's. */
+  /** Provides timeout, backoff and codecs: the named tool's spec, otherwise the forward tool's. */
   readonly own: ToolSpec
   readonly onUnknown: 'retry' | 'in-doubt'
   readonly run: (undo: Undo<unknown, unknown>, context: CallContext) => unknown
-  /** Of its result: some of what was done stands, and nobody undoes it. */
+  /** Given the result of the compensation: whether a part of the call's effects remains and will not be undone. */
   readonly leavesStanding?: (result: unknown) => boolean
-  /** Whether it was undone; absent: nobody can tell. */
+  /** Whether the call was undone; absent if this cannot be determined. */
   readonly check?: (
     undo: Undo<unknown, unknown>,
     context: { readonly idempotencyKey: string },
   ) => CheckResult<unknown> | Promise<CheckResult<unknown>>
 }
 
-/** Undefined where nobody here can undo calls of this tool. */
+/** Undefined if this process has no compensation for the tool. */
 export function compensationOf(registry: Pick<ToolRegistry, 'get'>, tool: string): Compensation | undefined {
   const forward = registry.get(tool)
   if (forward?.compensate.kind === 'inline') {
@@ -40,21 +40,21 @@ export function compensationOf(registry: Pick<ToolRegistry, 'get'>, tool: string
   }
 }
 
-/** What was done, as the compensation gets it. `call` is the forward call as the ledger lists it. */
+/** The arguments and result that the compensation receives. `call` is the forward call as the ledger lists it. */
 export function undoPlan({ forward }: Compensation, call: JsonObject): Undo<unknown, unknown> {
   const { codecs } = forward
   const args = codecs.decode(call.args ?? null)
   if (!isDigestOnly(call)) return { args, result: codecs.decode(call.result ?? null) }
   return {
     args,
-    // Only whoever reads it needs it.
+    // A getter: only a compensation that reads the result fails.
     get result(): unknown {
       throw notOnRecord(forward.name, String(call.callId))
     },
   }
 }
 
-/** A tool that undoes another gets `{args, result}` as its one argument. */
+/** A tool that undoes another receives `{args, result}` as its single argument. */
 function namedArgs(tool: ToolSpec, what: Undo<unknown, unknown>): unknown {
   return tool.takes === 'list' ? [what] : what
 }

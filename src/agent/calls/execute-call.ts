@@ -1,4 +1,4 @@
-/** @module One attempt: runs a tool under a time limit, and says what came of it. */
+/** @module One attempt of a call: runs a tool with a timeout and classifies the outcome. */
 import { linkedSignal, onAbort } from '../../resources/linked-signal.ts'
 import { OutcomeUnknown } from '../errors.ts'
 import { ToolTimedOut } from '../loop/tool-error.ts'
@@ -8,17 +8,17 @@ import type { CallContext } from './tool-options.ts'
 export type Attempted =
   | { readonly kind: 'succeeded'; readonly value: unknown }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** Timed out, aborted, or the tool reported it: JavaScript cannot stop what it has started. */
+  /** Timed out, aborted, or reported by the tool. JavaScript cannot stop code that is running. */
   | { readonly kind: 'unknown'; readonly error: unknown; readonly reason: string }
 
 export interface AttemptOptions {
   readonly context: Omit<CallContext, 'signal'>
   readonly timeoutMs: number | undefined
-  /** Ends the attempt at once: what came of it is not known. */
+  /** Ends the attempt at once, with an unknown outcome. */
   readonly signal: AbortSignal | undefined
-  /** Passed to the tool alone, which then ends by itself: its outcome counts. */
+  /** Only passed to the tool, which ends on its own; its outcome counts. */
   readonly notice?: AbortSignal | undefined
-  /** Something undoes the tool. */
+  /** The tool has a compensation. */
   readonly isUndone?: boolean
   readonly run: (context: CallContext) => unknown
 }
@@ -47,7 +47,7 @@ export async function executeCall({
   } catch (thrown) {
     const error = readable(thrown)
     if (ending.signal.aborted) return unknown(ending.signal.reason)
-    // Cut off in the middle, it may have done its work: where something would undo that, nobody may take it for a failure.
+    // A tool that was cut off may have done its work; if it has a compensation, this must not be taken for a failure.
     const cutOff = notice?.aborted === true && isUndone === true && isAbort(error, notice)
     return cutOff || error instanceof OutcomeUnknown ? unknown(error) : { kind: 'failed', error }
   } finally {
@@ -56,7 +56,7 @@ export async function executeCall({
   }
 }
 
-/** What came of a call that changes nothing: where nobody knows it, it has failed. */
+/** The outcome of a call without effects: an unknown outcome counts as a failure. */
 export function withoutEffects(tool: string, attempted: Attempted): Attempted {
   if (attempted.kind !== 'unknown') return attempted
   const { error } = attempted

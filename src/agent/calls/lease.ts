@@ -1,4 +1,4 @@
-/** @module Keeps the lease of a call while its tool runs: renewed at a third of its length. */
+/** @module Keeps the lease of a call while its tool runs, by renewing it after each third of its duration. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Connection } from '../runtime/connection.ts'
 
@@ -6,15 +6,15 @@ export interface Claimed {
   readonly callId: string
   readonly fence: number
   readonly leaseMs: number
-  /** Of the call, from 1: those of earlier lives count. */
+  /** Attempt of the call, from 1; attempts of earlier processes count. */
   readonly attempt: number
-  /** As the record says it. */
+  /** The recorded time of the claim. */
   readonly claimedAt: string
-  /** What is held on the budget for it. */
+  /** Id of the budget reservation for the call. */
   readonly reservationId?: string
 }
 
-/** In the answer to a claim. */
+/** Parses the answer to a claim. */
 export function claimedIn(body: JsonObject): Claimed {
   return {
     callId: String(body.callId),
@@ -28,7 +28,7 @@ export function claimedIn(body: JsonObject): Claimed {
 
 const PART = 3
 
-/** The lease of a call is renewed while the work goes on. */
+/** Runs the work and renews the lease of the call meanwhile. */
 export async function underLease<T>(
   {
     connection,
@@ -45,7 +45,7 @@ export async function underLease<T>(
   }
 }
 
-/** Stops by what it returns, or when the ledger says that the lease is lost: the settle will say the rest. */
+/** Renewal stops when the returned function is called, or when the ledger reports that the lease is lost; the settle reports that case. */
 function keepLease(connection: Connection, runId: string, claimed: Claimed): () => void {
   const { callId, fence } = claimed
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -60,7 +60,7 @@ function keepLease(connection: Connection, runId: string, claimed: Claimed): () 
       const reply = await connection.execute(runId, { kind: 'renew', callId, body: { fence } })
       if (!over && reply.ok) plan(Number(reply.body.leaseMs ?? leaseMs))
     } catch {
-      // Out of reach: a settle past the deadline is accepted as well.
+      // The ledger is unreachable. A settle after the deadline is accepted as well.
       if (!over) plan(leaseMs)
     }
   }

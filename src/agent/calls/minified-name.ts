@@ -1,6 +1,6 @@
-/** @module Names of functions that are no names: a build makes others next time, and the record would not be found under them. */
+/** @module Detects minified function names: the next build changes them, and recorded calls would not be found. */
 
-/** One letter, with a number at most, as bundlers that shorten names make them. */
+/** One letter, optionally followed by up to three digits, as minifiers generate. */
 export function isMinified(name: string): boolean {
   return /^[_$]?[A-Za-z$]\d{0,3}$/.test(name)
 }

@@ -1,4 +1,4 @@
-/** @module One call: served from the record, or claimed, carried out and settled (RUN-1 to RUN-18). */
+/** @module The execution of one call: served from the record, or claimed, executed and settled (RUN-1 to RUN-18). */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { keyReused } from '../../../schemas/key-reused.ts'
 import type { ClaimCall } from '../../../schemas/requests.ts'
@@ -41,7 +41,7 @@ interface Asked {
   readonly trace: CallTrace
   readonly turn: Turn
   readonly open: (parts: PartStream) => void
-  /** What the record holds at its place, where it does not hold the call. */
+  /** Recorded requests that must come first, if the record does not hold this call. */
   readonly first: Precedence | undefined
 }
 
@@ -51,7 +51,7 @@ export class OneCall {
   readonly #turn: Turn
   readonly #spec: ToolSpec
   #args: unknown
-  /** Claimed in an earlier life, and what came of it is not known. */
+  /** Id of a call that an earlier process claimed and whose outcome is unknown. */
   #doubtful: string | undefined
   #reserved: ClaimCall['reserve']
   #ownerWait: OwnerWait | undefined
@@ -59,7 +59,7 @@ export class OneCall {
   readonly #open: (parts: PartStream) => void
   readonly #first: Precedence | undefined
   #parts: PartStream | undefined
-  /** What it gave is nowhere on record. */
+  /** The result was not recorded anywhere. */
   #isBare = false
   #isTried = false
 
@@ -72,7 +72,7 @@ export class OneCall {
     this.#spec = identity.spec
   }
 
-  /** Gives what opens the value: each that joined the call opens it for itself. */
+  /** Returns a function that opens the value, so that each caller that joined the call gets its own copy. */
   async value(): Promise<() => unknown> {
     const { session } = this.#identity.execution
     this.#args = await this.#arguments()
@@ -85,7 +85,7 @@ export class OneCall {
       failures += 1
       const { retries, retryScope } = this.#spec
       if (session.halted !== undefined) throw session.halted
-      // A failure that the tool means for its caller is an answer, and the same one again.
+      // A failure that the tool addresses to its caller (`ToolError`) is an answer; a retry would give the same one.
       if ((isToolError(step.error) && !isTimedOut(step.error)) || this.#wasOpened(step.error)) throw this.#caught(step)
       const signal = signalAt(this.#identity.execution)
       if (failures > retries || retryScope === 'transaction' || signal?.aborted === true) throw this.#caught(step)
@@ -97,7 +97,7 @@ export class OneCall {
     }
   }
 
-  /** One shape, live as well as from the record. */
+  /** The error for the caller, the same live as from the record. */
   #caught({ error, failure, live }: Extract<Step, { kind: 'failed' }>): unknown {
     if (failure === undefined) return error
     const { caught, errors, codecs } = this.#spec
@@ -107,7 +107,10 @@ export class OneCall {
     return keepReceived(made, recorded)
   }
 
-  /** Live and served alike, for each caller: a value of its own. What no codec can restore halts the run: it stays as it is, and goes on once the codec is there. */
+  /**
+   * Used live and from the record; each caller gets its own copy. A value that no codec can restore halts the run, which can be resumed once the codec is
+   * there.
+   */
   #opener(recorded: Json): () => unknown {
     const isBare = this.#isBare
     return () => (isBare ? recorded : this.#restored(recorded))
@@ -152,7 +155,7 @@ export class OneCall {
     return servedStep(outcome, { tool: this.#spec.name, callId: call.callId, runId: call.runId })
   }
 
-  /** A key of the author's own that was used for other arguments, or by another tool: refused as by the ledger (RUN-8). */
+  /** An author-defined key that was used with other arguments or by another tool is refused, as the ledger does (RUN-8). */
   #mustBeSame({ callId, argsDigest, tool }: RecordedCall): void {
     if (this.#spec.key === undefined) return
     const { argsDigest: asked, execution, tool: byTool } = this.#identity
@@ -168,7 +171,7 @@ export class OneCall {
     throw new LedgerRefused({ code, detail, evidence })
   }
 
-  /** A tool with a `check` has it called before a call of an earlier life is repeated, also where a repeat would be safe. */
+  /** Runs the tool's `check`, if it has one, before a call of an earlier process is repeated, even if a repeat would be safe. */
   async #checked(): Promise<Step | undefined> {
     const callId = this.#doubtful
     this.#doubtful = undefined
@@ -182,7 +185,7 @@ export class OneCall {
     return { kind: 'value', value: cleared.result }
   }
 
-  /** A replay has come to something that the record does not tell. */
+  /** A replay has reached a call whose outcome is not recorded. */
   async #notInRecord(match: HistoryMatch | undefined): Promise<never> {
     const { session } = this.#identity.execution
     if (match?.kind === 'open') {
@@ -191,7 +194,7 @@ export class OneCall {
       const reason = outcome?.kind === 'unknown' ? outcome.reason : undefined
       const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId, runId: session.runId, reason })
       if (match.after !== undefined) this.#turn.recorded(match.after)
-      // What the earlier code was answered, the current code is answered; else the record ends here.
+      // If the earlier process got this answer, so does this one; otherwise the record ends here.
       throw match.seen ? doubt : session.halt(doubt)
     }
     this.#turn.live()
@@ -208,7 +211,7 @@ export class OneCall {
     const { session } = this.#identity.execution
     signalAt(this.#identity.execution)?.throwIfAborted()
     const { execution } = this.#identity
-    // What is refused before it is claimed is not on record: it was refused at this place then, too.
+    // A refusal before the claim is not recorded; a resume must meet it at the same place.
     if (session.history?.isBehind === true) await reservedFor(this.#spec, this.#args)
     await session.mayGoLive(execution, this.#work)
     const { claims } = liveOf(session)
@@ -216,7 +219,7 @@ export class OneCall {
     this.#reserved = await reservedFor(this.#spec, this.#args)
     const ask = (): Promise<Reply> => claims.claim(claimOf(this.#identity, this.#reserved), execution.span?.traceparent)
     const { answers } = session.order
-    // Its result is recorded, before all that comes meanwhile.
+    // The result is recorded already and precedes all outcomes that arrive meanwhile.
     if (session.answered.has(this.#identity.key)) this.#turn.looking()
     const reply = this.#spec.unreachable === 'run' ? await unlessUnreachable(ask) : await reach(session, ask)
     if (reply === undefined || reply.ok) this.#turn.live()
@@ -228,21 +231,21 @@ export class OneCall {
     return this.#carryOut(claimed)
   }
 
-  /** As they would be read back from the record, and fresh for each try: what a tool changes in them is seen by that try alone. */
+  /** The arguments as read back from the record, as a new copy per attempt, so that changes by the tool do not affect the next one. */
   #arguments(): unknown {
     const { args, input } = this.#identity
-    // Called with nothing at all: a default of the tool's own may stand for that.
+    // A call without arguments must pass undefined, so that a default parameter of the tool applies.
     return parseArguments(this.#spec, input === undefined ? undefined : this.#spec.codecs.decode(args))
   }
 
-  /** The author chose to go on without a record. */
+  /** The author chose to continue without a record while the ledger is unreachable. */
   async #bare(): Promise<unknown> {
     this.#isBare = true
     const context = { idempotencyKey: this.#identity.key, callId: '', attempt: 1, signal: new AbortController().signal }
     return this.#spec.execute(this.#args, context)
   }
 
-  /** `answers`: outcomes that had come when the ledger was asked. */
+  /** `answers`: number of outcomes that had arrived when the ledger was asked. */
   async #refused(refusal: LedgerRefused, revision: number | undefined, answers: number): Promise<Step> {
     const { session } = this.#identity.execution
     if (refusal.code === 'call-in-progress') {
@@ -269,7 +272,7 @@ export class OneCall {
       if (cleared.kind === 'not-executed') return { kind: 'again' }
       this.#turn.refused(revision)
       const doubt = new InDoubt({ tool: this.#spec.name, callId, runId: session.runId }, { cause: refusal })
-      // Reached on a resume: somebody has to look before the run goes on.
+      // On a resume, the doubt must be resolved before the run continues.
       throw session.history === undefined ? doubt : session.halt(doubt)
     }
     if (refusal.code === 'approval-pending') {
@@ -286,7 +289,7 @@ export class OneCall {
     throw notApproved(session, this.#spec.name, { code, detail, evidence }) ?? refusal
   }
 
-  /** Another ask of the same key has the outcome. */
+  /** Another request with the same key has the outcome. */
   #recorded(body: JsonObject): Step {
     this.#note(textOf(body, 'callId'))
     this.#turn.repeated()
@@ -326,7 +329,8 @@ export class OneCall {
       run: (context) => runWithin({ ...inside, context }, () => this.#execute(context)),
     })
     const attempted = this.#spec.effects === 'none' ? withoutEffects(this.#spec.name, outcome) : outcome
-    // Something nested found that the run goes no further here: whether this call is done is not known, however its code ended. One that ended by itself beside that has.
+    // A nested error halted the run: whether this call is done is unknown, however its code ended. A concurrent call that ended without that error has its
+    // outcome.
     if (session.isHeldUp(callId, attempted.kind === 'succeeded' ? undefined : attempted.error)) {
       await leave(session, claimed)
       throw session.halted
@@ -358,7 +362,7 @@ export class OneCall {
     return parts.collect(returned, context.signal, () => this.#open(parts))
   }
 
-  /** Whoever called has had part of the result: it is not tried again. */
+  /** Whether the caller has received a part of the result; the call is then not retried. */
   #wasOpened(error: unknown): boolean {
     return this.#parts?.feed.isEmpty === false || (this.#spec.stream && receivedBefore(error).length > 0)
   }
@@ -369,7 +373,7 @@ export class OneCall {
     if (attempted.kind === 'succeeded') {
       const found = await settleSuccess(settling, attempted.value)
       this.#ended(found)
-      // What the record does not have, the compensation of this life has.
+      // A value that is not recorded is kept in memory for a compensation by this process.
       const isComplete = found.kind === 'result' && found.redacted !== true && this.#spec.record !== 'digest'
       const { codecs } = this.#spec
       if (!isComplete)
@@ -392,7 +396,7 @@ export class OneCall {
     return this.#afterUnknown(callId, attempted, answer)
   }
 
-  /** What the policy has left of the text. */
+  /** The failure as recorded, after the policy redacted its text. */
   async #recordedFailure(callId: string): Promise<Failure> {
     const { session } = this.#identity.execution
     const calls = await reach(session, () => liveOf(session).connection.calls(session.runId))

@@ -1,7 +1,7 @@
-/** @module Which failures of a call are its tool's own: judged by what the record keeps of them, so that a resume and a replay judge alike. */
+/** @module Tells a tool's own failures from errors of the runtime, using only recorded properties, so that resume and replay decide alike. */
 import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
 
-/** Errors of the runtime and refusals of the ledger: whoever meets one cannot go on as if the call had failed. */
+/** Errors of the runtime and refusals of the ledger: code must not continue after one as if the call had merely failed. */
 const NOT_OWN_NAMES: ReadonlySet<string> = new Set([
   'InDoubt',
   'LedgerRefused',
@@ -16,7 +16,7 @@ const NOT_OWN_CODES: ReadonlySet<string> = new Set([
   'result-not-recorded',
 ])
 
-/** Whether whoever carries out a plan may go on past this failure of a call: it is the tool's own, and nothing stops the code here. */
+/** Whether the executor of a plan may continue after this failure of a call: it is the tool's own, and nothing stops the code here. */
 export function mayPassOver(execution: ExecutionContext, error: unknown): boolean {
   const { halted, failed } = execution.session
   const stopped = halted !== undefined || failed !== undefined || signalAt(execution)?.aborted === true

@@ -1,15 +1,15 @@
-/** @module Waiting while another process holds the lease of a call: never silently for long. */
+/** @module Waiting while another process holds the lease of a call, with regular notices. */
 import { pause } from '../../client/transport.ts'
 import { tell } from './tell.ts'
 
-/** What is waited for, and for how long already. */
+/** The call that is waited for, and the time waited so far. */
 export interface WaitNotice {
   readonly runId: string
   readonly tool: string
-  /** Of the call, where the ledger names it. */
+  /** Id of the call, if the ledger returns it. */
   readonly callId: string
   readonly waitedMs: number
-  /** When the lease ends unless it is renewed: milliseconds from now, as far as the ledger says. */
+  /** Milliseconds until the lease expires unless it is renewed, as far as the ledger reports it. */
   readonly retryAfterMs: number
 }
 
@@ -19,7 +19,7 @@ const FIRST_WORD_MS = 1_000
 const NEXT_WORD_MS = 60_000
 const WAIT_DEFAULT_MS = 1_000
 
-/** The default: a warning of the process, code `COUNTERSIGN_WAITING`. */
+/** The default notice: a process warning with code `COUNTERSIGN_WAITING`. */
 export function warnOfWait({ runId, tool, callId, waitedMs, retryAfterMs }: WaitNotice): void {
   const seconds = Math.round(waitedMs / 1_000)
   const message = `run ${runId}: ${tool} waits for another owner of call ${callId} (${seconds} s so far, looking again in ${Math.round(retryAfterMs)} ms); where that process is gone, resume with whenOwned: 'take-over'`
@@ -37,7 +37,7 @@ export class OwnerWait {
     this.#onWait = onWait
   }
 
-  /** Waits once more. Rejects where the signal is aborted. */
+  /** Waits until the next retry is due. Rejects if the signal is aborted. */
   async again(callId: string, retryAfterMs = WAIT_DEFAULT_MS, signal?: AbortSignal): Promise<void> {
     if (this.#waitedMs + retryAfterMs >= this.#wordAtMs) {
       tell('onWait', this.#onWait, { ...this.#call, callId, waitedMs: this.#waitedMs, retryAfterMs })

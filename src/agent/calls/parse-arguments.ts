@@ -1,9 +1,9 @@
-/** @module Arguments as a tool's schema makes them: refused before anything is claimed where they do not fit. */
+/** @module Parses arguments with the tool's schema; invalid arguments are refused before anything is claimed. */
 import { AgentError } from '../errors.ts'
 import { issuePointer } from './standard-schema.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
-/** Throws `invalid-arguments`, with a pointer and a sentence for each fault. */
+/** Throws `invalid-arguments`, with a pointer and a message for each issue. */
 export async function parseArguments({ input: schema, name }: ToolSpec, input: unknown): Promise<unknown> {
   if (schema === undefined) return input
   const parsed = await schema['~standard'].validate(input)

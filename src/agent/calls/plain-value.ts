@@ -1,26 +1,26 @@
-/** @module What JSON would alter silently: two values that differ must not have one record, since the record is a call's identity. */
+/** @module Detects values that JSON would alter silently: two different values must not have the same record, since the recorded arguments identify a call. */
 
 import { pointerStep } from '../../../schemas/json-pointer.ts'
 
-/** Where a value is at fault: a JSON pointer, empty for the value itself. */
+/** A faulty part of a value: its JSON pointer (empty for the value itself) and the reason. */
 export interface ValueFault {
   readonly path: string
   readonly reason: string
 }
 
-/** Deeper values are refused by their depth when they are written. */
+/** Deeper values are refused for their depth when they are serialized. */
 const DEPTH_MAX = 200
 
 /**
- * The first part of a value that its JSON form would not tell apart from another value: `undefined`, numbers that are none, functions, symbols,
- * and every object that is not plain data, such as Date, Map, URLSearchParams, Error, a stream, an instance of a class. `undefined` alone is
- * no argument at all, and null on record. Cycles end at the depth and are refused when they are written.
+ * The first part of a value whose JSON form is ambiguous: `undefined`, non-finite numbers, functions, symbols, and every object that is not plain data, such as
+ * Date, Map, URLSearchParams, Error, a stream or a class instance. A bare `undefined` means that there is no argument; it is recorded as null. Cycles end at
+ * the maximum depth and are refused when they are serialized.
  */
 export function plainFault(value: unknown): ValueFault | undefined {
   return value === undefined ? undefined : faultAt(value, '', 0)
 }
 
-/** The first object in a value whose content would vanish from its JSON form. What `JSON.stringify` merely leaves out or renders is no fault. */
+/** The first object in a value whose content would be lost in its JSON form. Members that `JSON.stringify` omits or converts are allowed. */
 export function vanishingFault(value: unknown): ValueFault | undefined {
   return vanishingAt(value, '', 0)
 }
@@ -30,7 +30,7 @@ function faultAt(value: unknown, path: string, depth: number): ValueFault | unde
   if (reason !== undefined) return { path, reason }
   if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return undefined
   if (Array.isArray(value)) {
-    // By index: a hole is undefined, too.
+    // By index, because a hole counts as undefined.
     for (let i = 0; i < value.length; i += 1) {
       const fault = faultAt(value[i], `${path}/${i}`, depth + 1)
       if (fault !== undefined) return fault
@@ -83,7 +83,10 @@ function vanishingAt(value: unknown, path: string, depth: number): ValueFault | 
   return undefined
 }
 
-/** Map, Set, URLSearchParams, Headers, Response, Promise and the like hold nothing that JSON sees; an error and a stream hold less than they are. */
+/**
+ * Whether the JSON form would lose the content: Map, Set, URLSearchParams, Headers, Response, Promise and the like have no own members; for an error or a
+ * stream, the members are only a part.
+ */
 export function vanishes(value: object): boolean {
   if (Array.isArray(value) || isPlainObject(value) || hasToJson(value)) return false
   if (value instanceof Error || value instanceof Promise) return true
@@ -91,7 +94,7 @@ export function vanishes(value: object): boolean {
   return Object.keys(value).length === 0 && !isBoxed(value) && !ArrayBuffer.isView(value)
 }
 
-/** Of this realm or of another one, such as a test runner's. */
+/** Recognizes plain objects of this realm and of others, such as a test runner's. */
 export function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype === null || prototype === Object.prototype) return true
@@ -102,7 +105,7 @@ export function hasToJson(value: object): boolean {
   return typeof (value as { toJSON?: unknown }).toJSON === 'function'
 }
 
-/** `new String('a')` is written as `"a"`. */
+/** `new String('a')` is serialized as `"a"`. */
 function isBoxed(value: object): boolean {
   return value instanceof String || value instanceof Number || value instanceof Boolean
 }

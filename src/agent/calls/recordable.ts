@@ -1,4 +1,4 @@
-/** @module Values as the record keeps them: what `JSON.stringify` makes of them, judged by the ledger's own parser. */
+/** @module Converts values to their recorded form: the result of `JSON.stringify`, checked by the ledger's own parser. */
 import type { Json } from '../../../schemas/json.ts'
 import { VALUE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
@@ -11,32 +11,32 @@ const CODEC_TAG_TEXT = '"$codec"'
 
 export type Recordable =
   | { readonly ok: true; readonly value: Json }
-  /** `path`: a JSON pointer to the part that is at fault, where one part is. */
+  /** `path`: JSON pointer to the faulty part, if there is one. */
   | { readonly ok: false; readonly reason: string; readonly path?: string; readonly tooLarge?: true }
 
-/** A body has a few levels of its own around the value. */
+/** Leaves room for the levels of the body around the value. */
 const VALUE_MAX_DEPTH = 60
-/** Room for the rest of the request that carries the value. */
+/** Reserved for the rest of the request that carries the value. */
 const AROUND_BYTES = 16 * 1024
 
-/** What a value of a call may hold: the ledger itself says what it takes. */
+/** Upper bounds for a value of a call; the ledger enforces its own limits. */
 export const CALL_VALUE = { maxBytes: VALUE_CEILING_BYTES, maxKeys: 1_600_000 } as const
 
 /**
- * What a tool or an agent gave: undefined members are dropped, `toJSON` is called, nothing at all is null, members are in canonical order, so that live and
- * recorded values are the same. A value whose content would vanish is refused. Without codecs it is JSON that nobody decodes.
+ * The recorded form of a result of a tool or an agent: undefined members are dropped, `toJSON` is called, undefined becomes null, members are in canonical
+ * order, so that live and recorded values are equal. A value whose content would be lost is refused. Without codecs, the result is JSON that is never decoded.
  */
 export function recordable(value: unknown, codecs?: Codecs, limits: ValueLimits = {}): Recordable {
   return recorded(value, { codecs, faultOf: vanishingFault, ...limits })
 }
 
-/** What identifies a call or a run: refused wherever its JSON form would be that of another value as well. */
+/** The recorded form of a value that identifies a call or a run. It is refused if another value has the same JSON form. */
 export function identifying(value: unknown, codecs?: Codecs, limits: ValueLimits = {}): Recordable {
   return recorded(value, { codecs, faultOf: plainFault, ...limits })
 }
 
 interface ValueLimits {
-  /** Default: what any body may hold. */
+  /** Default: the limit of a request body. */
   readonly maxBytes?: number
   readonly maxKeys?: number
 }
@@ -63,7 +63,7 @@ function recorded(value: unknown, rules: Rules): Recordable {
     return { ok: false, reason: `${bytes} bytes, at most ${maxBytes} can be recorded`, tooLarge: true }
   const parsed = parseStrictText(text, { maxDepth: VALUE_MAX_DEPTH, ...(maxKeys !== undefined && { maxKeys }) })
   if (parsed.ok) {
-    // Without a codec only what looks like the work of one is to be told apart from it.
+    // Without codecs, an object that looks like an encoded value must still be escaped.
     const looksEncoded = codecs?.isEmpty === true && text.includes(CODEC_TAG_TEXT)
     return { ok: true, value: inCanonicalOrder((looksEncoded ? codecs.encode(parsed.value) : parsed.value) as Json) }
   }

@@ -1,4 +1,4 @@
-/** @module The result of a call that is on record by what names it: read beside the events, or returned by the tool. */
+/** @module The result of a call whose value is not in the event: read from the value store, or obtained from the tool's check. */
 import type { Json } from '../../../schemas/json.ts'
 import type { AgentError } from '../errors.ts'
 import { redactedResultError } from '../history/redacted-parts.ts'
@@ -6,10 +6,10 @@ import type { CallIdentity } from './call-identity.ts'
 import { CALL_VALUE, recordable } from './recordable.ts'
 import { notOnRecord, readValue, type StoredValue } from './stored-value.ts'
 
-/** Without `ref`: the policy left it out of the record. */
+/** Without `ref`, the policy left the result out of the record. */
 export type RecordedResult = { readonly callId: string } & (StoredValue | { readonly ref?: undefined })
 
-/** What cannot be obtained halts the run: it stays as it is, and goes on where the value is. */
+/** A result that cannot be obtained halts the run, which can continue where the value is available. */
 export async function recordedResult(identity: CallIdentity, call: RecordedResult): Promise<Json> {
   const { session } = identity.execution
   if (call.ref === undefined) return redactedResult(identity, call.callId)
@@ -22,7 +22,7 @@ export async function recordedResult(identity: CallIdentity, call: RecordedResul
   }
 }
 
-/** A result that the policy left out: this life may have it, the tool's `check` may know it; else the run halts. */
+/** A result that the policy left out: taken from this process, or from the tool's `check`; otherwise the run halts. */
 async function redactedResult(identity: CallIdentity, callId: string): Promise<Json> {
   const { session } = identity.execution
   const remembered = session.unrecorded.has(callId)
@@ -36,7 +36,7 @@ async function redactedResult(identity: CallIdentity, callId: string): Promise<J
   }
 }
 
-/** Where only the digest of a result is on record, the tool's `check` may know the value; a replay calls nobody. */
+/** If only the digest of a result is recorded, the tool's `check` may return the value. A replay calls no check. */
 async function fromCheck(
   { spec, args, execution }: CallIdentity,
   callId: string,

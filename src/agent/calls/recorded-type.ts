@@ -1,7 +1,7 @@
-/** @module The type of a value as the record keeps it: what JSON makes of it, but for what a codec keeps. */
+/** @module The type of a value in its recorded form: its JSON form, except for values that a codec preserves. */
 import type { Json } from '../../../schemas/json.ts'
 
-/** Nothing of it is left in JSON: such a result is refused. */
+/** Types whose content is lost in JSON; a result of such a type is refused. */
 type Vanishing =
   | ReadonlyMap<unknown, unknown>
   | ReadonlySet<unknown>
@@ -20,8 +20,8 @@ type Omitted = undefined | symbol | ((...args: never[]) => unknown)
 type IsAny<T> = 0 extends 1 & T ? true : false
 
 /**
- * A result as its caller sees it, live and from the record: `toJSON` called, members that JSON leaves out dropped, nothing at all is null. `Kept`
- * is what the runtime's codecs restore. Types that are JSON already stay what they are.
+ * The type of a result as its caller sees it, live and from the record: `toJSON` is called, members that JSON omits are dropped, undefined is null. `Keeps`:
+ * types that the runtime's codecs restore. Types that are JSON already are unchanged.
  */
 export type Recorded<T, Keeps = never> =
   IsAny<T> extends true
@@ -44,14 +44,14 @@ export type Recorded<T, Keeps = never> =
                     ? SameOr<T, RecordedObject<T, Keeps>>
                     : T
 
-/** The same type, where nothing changes: names stay readable. */
+/** Keeps the original type if nothing changes, so that its name stays readable. */
 type SameOr<T, R> = [T] extends [R] ? ([R] extends [T] ? T : R) : R
 
 type RecordedObject<T, Keeps> = T extends readonly unknown[]
   ? { [I in keyof T]: Recorded<T[I], Keeps> }
   : { [K in keyof T as Stays<T[K], K>]: Recorded<Exclude<T[K], Omitted>, Keeps> }
 
-/** A member is left out where it cannot be anything else than what JSON leaves out. */
+/** A member is dropped if its type consists only of types that JSON omits. */
 type Stays<Value, Key> =
   IsAny<Value> extends true
     ? Key

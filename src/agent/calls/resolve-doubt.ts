@@ -1,4 +1,4 @@
-/** @module A call whose outcome is not known: asks the tool's own `check`, and puts the answer on record. */
+/** @module Resolves a call with an unknown outcome by the tool's own `check`, and records the answer. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Connection } from '../runtime/connection.ts'
 import { thrownText } from '../thrown.ts'
@@ -10,17 +10,17 @@ import type { ToolSpec } from './tool-spec.ts'
 export interface CallInDoubt {
   readonly runId: string
   readonly callId: string
-  /** As the record has them. */
+  /** The recorded arguments. */
   readonly recordedArgs: Json
 }
 
 export type DoubtResolution =
-  /** `answer`: of the ledger, where it was recorded. */
+  /** `answer`: the ledger's answer to the resolution. */
   | { readonly kind: 'executed'; readonly result: Json; readonly answer: JsonObject }
   | { readonly kind: 'not-executed'; readonly answer: JsonObject }
   | { readonly kind: 'in-doubt' }
 
-/** Who can tell about a call, and of which one. */
+/** The call in doubt, and the function that can tell its outcome. */
 export interface DoubtQuestion {
   readonly runId: string
   readonly callId: string
@@ -29,7 +29,7 @@ export interface DoubtQuestion {
   readonly ask: () => CheckResult<unknown> | Promise<CheckResult<unknown>>
 }
 
-/** Ends the doubt where the tool can tell; a check that throws cannot. */
+/** Resolves the doubt if the tool can tell. A check that throws leaves the call in doubt. */
 export function resolveDoubt(
   connection: Connection,
   spec: ToolSpec | undefined,
@@ -45,7 +45,7 @@ export function resolveDoubt(
   return resolveBy(connection, { runId, callId, tool: name, codecs, ask })
 }
 
-/** The same for whatever can tell: its answer is recorded. */
+/** The same for any function that can tell the outcome; its answer is recorded. */
 export async function resolveBy(connection: Connection, question: DoubtQuestion): Promise<DoubtResolution> {
   const { runId, callId, tool, codecs } = question
   const evidence = { check: tool }
@@ -72,7 +72,7 @@ export async function resolveBy(connection: Connection, question: DoubtQuestion)
   }
 }
 
-/** The call stays in doubt. */
+/** Warns that the answer was not accepted; the call stays in doubt. */
 function notTaken(tool: string, reason: string): undefined {
   process.emitWarning(`the answer of the check of ${tool} was not taken (${reason}): the call stays in doubt`, {
     code: 'COUNTERSIGN_CHECK',

@@ -1,7 +1,7 @@
-/** @module The second equal call of a run's body is given the result of the first (RUN-3): said aloud, once a tool, to whoever did not choose that. */
+/** @module A second equal call in a run's body gets the result of the first (RUN-3). Emits one warning per tool unless the author configured this. */
 import type { CallIdentity } from './call-identity.ts'
 
-/** To be called where a call gives its result. */
+/** Call this whenever a call returns its result. */
 export function warnOfSameCall(identity: CallIdentity): void {
   const { execution, spec, phase, key } = identity
   const { session } = execution

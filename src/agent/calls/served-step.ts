@@ -1,4 +1,4 @@
-/** @module What the record has of a call, as one step of asking for it. */
+/** @module Converts the recorded outcome of a call to a step of `OneCall`. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, RecordedFailure } from '../errors.ts'
@@ -7,12 +7,12 @@ import { ResultTooLarge } from '../loop/tool-error.ts'
 import { textOf } from '../runtime/session.ts'
 import type { RecordedResult } from './recorded-result.ts'
 
-/** What one look or one attempt came to. */
+/** The result of one lookup or one attempt. */
 export type Step =
   | { readonly kind: 'value'; readonly value: Json }
-  /** A success whose value lies beside the events, or nowhere. */
+  /** A success whose value is stored outside the events, or not recorded. */
   | { readonly kind: 'kept'; readonly call: RecordedResult }
-  /** `failure`: what the record keeps of it, of which is made what the caller catches; absent: `error` is that already. */
+  /** `failure`: the recorded failure, from which the caller's error is built; if absent, `error` is thrown as is. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly failure?: Failure; readonly live: boolean }
   | { readonly kind: 'again' }
 
@@ -36,7 +36,7 @@ export function resultNotRecorded(tool: string, callId: string, reason: string):
   return new AgentError('result-not-recorded', message, { tool, callId, reason })
 }
 
-/** The answer to a claim of a call that has its result. */
+/** The step for a claim whose call already has a result. */
 export function succeededStep(body: JsonObject, call: { tool: string; runId: string }): Step {
   const { resultRef, unrecorded, result = null } = body
   const outcome = { kind: 'succeeded', result, resultRef, unrecorded }

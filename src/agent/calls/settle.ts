@@ -1,4 +1,4 @@
-/** @module Puts the outcome of an attempt on record, again and again until the ledger has it. */
+/** @module Records the outcome of an attempt, with retries until the ledger has it. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { SettleCall } from '../../../schemas/requests.ts'
 import type { Usage } from '../../../schemas/values.ts'
@@ -12,12 +12,12 @@ import type { Claimed } from './lease.ts'
 import { CALL_VALUE, recordable } from './recordable.ts'
 import { warnOfUsage } from './spending.ts'
 
-/** Milliseconds to wait before each further try. */
+/** Milliseconds to wait before each retry. */
 const WAITS_MS = [50, 200, 800, 2_000, 4_000] as const
 const REASON_MAX_CHARS = 1_000
-/** What the ledger says of a result that it cannot hold. */
+/** Refusals of a result that the ledger cannot hold. */
 const NOT_ACCEPTED: ReadonlySet<string> = new Set(['invalid-body', 'invalid-json'])
-/** What it says of a usage that it cannot count. */
+/** Refusals of a usage that the ledger cannot count. */
 const USAGE_NOT_TAKEN: ReadonlySet<string> = new Set(['currency-mismatch', 'budget-exceeded'])
 
 export interface Settling {
@@ -25,28 +25,28 @@ export interface Settling {
   readonly runId: string
   readonly tool: string
   readonly claimed: Claimed
-  /** What the attempt used: reported with its outcome, whatever that is. */
+  /** Usage of the attempt, reported with any outcome. */
   readonly usage?: Usage | undefined
-  /** What counts where the ledger does not take that; undefined: nothing does. */
+  /** Usage to report if the ledger refuses `usage`; undefined for none. */
   readonly reserved?: Usage | undefined
-  /** What its result is recorded with. */
+  /** Codecs for the result. */
   readonly codecs?: Codecs
-  /** Of a compensation: some of what the call did stands. */
+  /** For a compensation: a part of the call's effects remains. */
   readonly leftStanding?: true
   /** `digest`: only a digest of the result is recorded. */
   readonly record?: 'digest' | undefined
   /** Default: the run is rolled back. */
   readonly onTooLarge?: 'refuse' | 'roll-back'
-  /** Default: up to seven seconds in all. */
+  /** Default: up to seven seconds in total. */
   readonly waitsMs?: readonly number[]
 }
 
-/** How a success went on record: as it is, or with the reason why its result could not. */
+/** How a success was recorded: with its result, or with the reason why the result could not be recorded. */
 export type SettledSuccess = RecordedEnd &
   (
     | { readonly kind: 'result'; readonly value: Json; readonly redacted?: true }
     | { readonly kind: 'unrecorded'; readonly reason: string }
-    /** Too large: its caller gets that as an answer, and the run goes on. */
+    /** Too large: the caller gets an error as the answer, and the run continues. */
     | { readonly kind: 'refused'; readonly reason: string }
   )
 
@@ -79,7 +79,7 @@ async function settleUnrecorded(
   return { kind: answered ? 'refused' : 'unrecorded', reason, ...endIn(answer) }
 }
 
-/** When the outcome was recorded, as the answer says it, and that answer. */
+/** The recorded end of the call, and the ledger's answer that reports it. */
 export interface RecordedEnd {
   readonly endedAt?: string
   readonly answer: JsonObject
@@ -90,7 +90,7 @@ export function endIn(answer: JsonObject): RecordedEnd {
   return { answer, ...(typeof endedAt === 'string' && { endedAt }) }
 }
 
-/** Any other outcome; gives the answer. Throws like `settleSuccess`. */
+/** Records any other outcome and returns the answer. Throws like `settleSuccess`. */
 export async function settled(
   settling: Settling,
   outcome: Omit<SettleCall, 'fence'>,
@@ -101,7 +101,7 @@ export async function settled(
   return reply.body
 }
 
-/** An outcome whose usage the ledger does not take is recorded with what was reserved. */
+/** If the ledger refuses the usage, the outcome is recorded with the reserved amount. */
 async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, live: unknown): Promise<Reply> {
   const { tool, usage, reserved } = settling
   const kind = 'unrecorded' in outcome ? 'unrecorded' : 'outcome'

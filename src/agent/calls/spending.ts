@@ -1,4 +1,4 @@
-/** @module What a call costs: reserved in its claim, reported with its outcome (RUN-43). */
+/** @module The cost of a call: reserved with its claim, reported with its outcome (RUN-43). */
 import type { Reserve } from '../../../schemas/requests.ts'
 import { isUsage } from '../../../schemas/value-forms.ts'
 import type { Usage } from '../../../schemas/values.ts'
@@ -9,11 +9,11 @@ import type { Attempted } from './execute-call.ts'
 import type { ToolOptions, ToolReserve, ToolUsage } from './tool-options.ts'
 
 export interface Spending {
-  /** Held on the budget by each try, while it runs. */
+  /** Reserved on the budget for each attempt, while it runs. */
   readonly reserve?: Reserve | ((args: unknown) => Reserve | undefined | Promise<Reserve | undefined>)
-  /** What a try used, according to its result; undefined: nothing, so that what it held is returned. */
+  /** Usage of a successful attempt; undefined means none, so that the whole reservation is released. */
   readonly usage?: (result: unknown, of: Tried) => Usage | undefined
-  /** What a try used that failed or was cut; default: nothing. */
+  /** Usage of an attempt that failed or was cut off; default: none. */
   readonly usageOfFailure?: (failed: Attempted, of: Tried) => Usage | undefined
 }
 
@@ -22,7 +22,7 @@ interface Tried {
   readonly reserved: Reserve | undefined
 }
 
-/** What a tool's author says of its cost. */
+/** The spending of a tool, from its `reserve` and `usage` options. */
 export function toolSpending(tool: string, { reserve, usage }: ToolOptions): Spending {
   if (reserve === undefined && usage === undefined) return {}
   return {
@@ -40,7 +40,7 @@ export async function reservedFor({ reserve }: Spending, args: unknown): Promise
   return typeof reserve === 'function' ? reserve(args) : reserve
 }
 
-/** What is recorded with the outcome: where the author's own count fails or makes no sense, all that was reserved, and a warning. */
+/** The usage to record with the outcome. If the author's `usage` fails or is invalid, a warning is emitted and the full reservation is recorded. */
 export function usedBy(tool: string, spending: Spending, attempted: Attempted, of: Tried): Usage | undefined {
   try {
     const used =
@@ -54,13 +54,13 @@ export function usedBy(tool: string, spending: Spending, attempted: Attempted, o
   return inFull(of.reserved)
 }
 
-/** The outcome is recorded all the same: only what it cost is not as the author would have it. */
+/** Warns that only the usage differs from what the author reported; the outcome is recorded. */
 export function warnOfUsage(tool: string, reason: string): void {
   const message = `the usage of ${tool} was not taken (${reason}): what was reserved for the call is recorded in its place, as an estimate`
   process.emitWarning(message, { code: 'COUNTERSIGN_USAGE' })
 }
 
-/** All that was reserved, as an estimate. */
+/** The full reservation, as an estimate. */
 export function inFull(reserved: Reserve | undefined): Usage | undefined {
   if (reserved === undefined) return undefined
   const { tokens = 0, cost, currency, provider, model } = reserved
@@ -83,7 +83,7 @@ function reserveOf({ agent, tokens, cost, deadlineMs }: ToolReserve): Reserve {
   }
 }
 
-/** Strict: what is misspelt, or still on its way, is not a call that cost nothing. */
+/** Strict: a misspelt member or a promise must not be taken for a call that cost nothing. */
 function usageOf(used: ToolUsage | undefined, reserved: Reserve | undefined): Usage | undefined {
   if (used === undefined) return inFull(reserved)
   if (used instanceof Promise) used.catch(() => undefined)

@@ -1,7 +1,7 @@
-/** @module The part of Standard Schema (standardschema.dev, version 1) that arguments are parsed with: zod, valibot, arktype and others fit. */
+/** @module The part of Standard Schema (standardschema.dev, version 1) that is used to parse arguments: zod, valibot, arktype and others implement it. */
 import { pointerStep } from '../../../schemas/json-pointer.ts'
 
-/** A schema of any library that follows Standard Schema 1: zod, valibot, arktype and others. */
+/** A schema of any library that implements Standard Schema 1, such as zod, valibot or arktype. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1
@@ -20,7 +20,7 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** The place of an issue as a JSON Pointer. */
+/** The path of an issue as a JSON Pointer. */
 export function issuePointer({ path = [] }: SchemaIssue): string {
   return path.map((part) => pointerStep(String(typeof part === 'object' ? part.key : part))).join('')
 }

@@ -1,4 +1,4 @@
-/** @module Values of runs and of their calls that are stored beside the events, read when somebody needs them, and only then. */
+/** @module Values of runs and calls that are stored outside the events, read on demand. */
 import type { LargeMember } from '../../../schemas/event-type.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
@@ -8,13 +8,13 @@ import type { Connection } from '../runtime/connection.ts'
 
 type Reads = Pick<Connection, 'value'>
 
-/** A value of a run, by what names it. */
+/** A reference to a stored value of a run. */
 export interface StoredValue {
   readonly runId: string
   readonly ref: ValueRef
 }
 
-/** Throws `value-missing` where the ledger at hand does not have it. */
+/** Throws `value-missing` if the connected ledger does not have the value. */
 export async function readValue(connection: Reads, { runId, ref }: StoredValue): Promise<Json> {
   try {
     return await connection.value(runId, ref.digest)
@@ -27,7 +27,7 @@ export async function readValue(connection: Reads, { runId, ref }: StoredValue):
 
 type MayNameValues = { readonly [M in LargeMember | `${LargeMember}Ref`]?: unknown }
 
-/** What a body has as this member, or names. */
+/** The value of a member of a body, read from the store if the body only references it. */
 export async function memberValue(
   connection: Reads,
   { runId, body, name }: { readonly runId: string; readonly body: MayNameValues; readonly name: LargeMember },
@@ -36,12 +36,12 @@ export async function memberValue(
   return ref === undefined ? ((body[name] as Json | undefined) ?? null) : readValue(connection, { runId, ref })
 }
 
-/** The arguments of a call as the ledger lists it. */
+/** The arguments of a call that the ledger listed. */
 export function argumentsOf(connection: Reads, runId: string, call: JsonObject): Promise<Json> {
   return memberValue(connection, { runId, body: call, name: 'args' })
 }
 
-/** A call as the ledger lists it, with its arguments and its result. One of which only a digest is on record has no `result`. */
+/** A call that the ledger listed, with its arguments and its result. It has no `result` if only its digest is recorded. */
 export async function withValues(connection: Reads, runId: string, call: JsonObject): Promise<JsonObject> {
   const args = await argumentsOf(connection, runId, call)
   const ref = refIn(call, 'resultRef')
@@ -53,7 +53,7 @@ function refIn(call: MayNameValues, name: `${LargeMember}Ref`): ValueRef | undef
   return call[name] as ValueRef | undefined
 }
 
-/** Whether nothing but a digest of the call's result is on record. */
+/** Whether only a digest of the call's result is recorded. */
 export function isDigestOnly(call: JsonObject): boolean {
   return refIn(call, 'resultRef')?.kept === false
 }

@@ -1,4 +1,4 @@
-/** @module Telling a program something by its own callback: what that throws is no reason for a call to fail. */
+/** @module Calls a notice callback of the program; an error in the callback does not make a call fail. */
 import { thrownText } from '../thrown.ts'
 
 export function tell<Notice>(option: string, notice: ((told: Notice) => unknown) | undefined, told: Notice): void {

@@ -1,4 +1,4 @@
-/** @module A tool inside the runtime: every option settled, types options. */
+/** @module The runtime's internal form of a tool, with all defaults applied and argument types erased. */
 import type { Approve } from '../../../schemas/approval.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
@@ -18,24 +18,24 @@ import type { CallContext, CheckResult, CompensateOptions, ToolOptions, Undo } f
 export interface ToolSpec extends Spending {
   readonly name: string
   readonly description: string | undefined
-  /** Names of before. */
+  /** Former names of the tool. */
   readonly alias: readonly string[]
   readonly input: StandardSchema | undefined
-  /** The description for a model, where the author wrote one. */
+  /** JSON Schema for a model, if the author wrote one. */
   readonly parameters: JsonObject | undefined
-  /** Arguments that a wrapped function names. */
+  /** Number of parameters of a wrapped function. */
   readonly arity: number
   /** `list`: a wrapped function, whose arguments are recorded as a list. */
   readonly takes: 'list' | 'value'
   readonly execute: (args: unknown, context: CallContext) => unknown
-  /** What its arguments and its results are recorded with. */
+  /** Codecs for arguments and results. */
   readonly codecs: Codecs
   readonly compensate: CompensateSpec
   readonly compensationRetries: number
   readonly compensateUnknown: boolean
-  /** It may have left something to undo where it failed, too. */
+  /** A failed call may have left something to undo. */
   readonly compensateFailed?: true
-  /** A run within the run: it is not cut off, and where it goes no further, neither does this one. */
+  /** A nested run: it is not cut off, and if it is halted, the enclosing run is halted as well. */
   readonly isRun?: true
   readonly check:
     | ((
@@ -43,7 +43,7 @@ export interface ToolSpec extends Spending {
         context: { readonly idempotencyKey: string },
       ) => CheckResult<unknown> | Promise<CheckResult<unknown>>)
     | undefined
-  /** It changes nothing. */
+  /** The tool changes nothing. */
   readonly effects: 'none' | undefined
   readonly retries: number
   readonly backoff: Backoff
@@ -55,31 +55,31 @@ export interface ToolSpec extends Spending {
   readonly key: ((args: unknown) => string) | undefined
   readonly leaseMs: number | undefined
   readonly unreachable: 'stop' | 'run'
-  /** As the claim says it. */
+  /** The approval rule, as sent in the claim. */
   readonly approve: Approve | undefined
-  /** It gives its result in parts. */
+  /** The tool returns its result in parts. */
   readonly stream: boolean
   readonly record: 'digest' | undefined
   readonly onTooLarge: 'refuse' | 'roll-back'
-  /** Default `forward`. A call of phase `model` gives an answer: nothing to undo, no evidence, and never in doubt. */
+  /** Default `forward`. A call of phase `model` returns an answer: there is nothing to undo, no evidence, and it is never in doubt. */
   readonly phase?: 'forward' | 'model'
-  /** What is recorded in place of the arguments, which identify the call all the same; default: they themselves. */
+  /** The form to record instead of the arguments, which still identify the call; default: the arguments. */
   readonly recordedAs?: (args: Json) => Json
-  /** What it is to a tracer; default: the execution of a tool. */
+  /** Kind of operation in a trace; default: the execution of a tool. */
   readonly operation?: ModelOperation
-  /** Whose call it is, where its place does not say. */
+  /** The agent that the call is attributed to, if not that of the current step. */
   readonly agent?: string
-  /** Calls made inside it stand in its own scope, which distinguishes them; default: in a scope of the call, by position. */
+  /** Calls inside this one use its own scope, with this kind of deduplication; default: a new scope of the call, by position. */
   readonly inside?: { readonly dedupe: 'args' | 'position'; readonly step?: StepFrame }
-  /** Classes of errors that its caller catches as themselves. */
+  /** Error classes that the caller catches as instances of the class. */
   readonly errors: readonly ErrorClass[]
-  /** Its caller has parts of what comes of it before that is recorded. */
+  /** The caller receives parts of the result before it is recorded. */
   readonly isEarly?: true
-  /** What the record keeps of an error. */
+  /** Converts an error to its recorded form. */
   readonly failure: (error: unknown) => Failure
-  /** What its caller catches: made of what the record keeps. Default: one of `errors`, or `RecordedFailure`. */
+  /** Builds the caller's error from the recorded failure. Default: an instance of one of `errors`, or `RecordedFailure`. */
   readonly caught?: (failure: Failure, options?: ErrorOptions) => unknown
-  /** Milliseconds before the next try; undefined: there is none. */
+  /** Milliseconds before the next retry; undefined for none. */
   readonly retryWaitMs: (error: unknown, failures: number) => number | undefined
 }
 
@@ -161,7 +161,7 @@ function compensateSpec(name: string, compensate: ToolOptions['compensate']): Co
   return compensate === 'not-needed' ? { kind: 'not-needed' } : { kind: 'named', tool: compensate }
 }
 
-/** A function that `cs.tool` made. */
+/** A function that `cs.tool` created. */
 export type AnyTool = (...args: never[]) => unknown
 
 interface Notices {
@@ -171,18 +171,18 @@ interface Notices {
   readonly divergesAfterMs?: number | undefined
 }
 
-/** Tools of one runtime, by name, and what all of them share. */
+/** The tools of one runtime, by name, and their shared settings. */
 export class ToolRegistry {
   readonly codecs: Codecs
-  /** Called where a call waits for another owner. */
+  /** Called when a call waits for another owner. */
   readonly onWait: OnWait
-  /** Called where a call waits for an approval. */
+  /** Called when a call waits for an approval. */
   readonly onApproval: OnApproval | undefined
-  /** Called where a run waits for a signal or a time. */
+  /** Called when a run waits for a signal or a time. */
   readonly onWaiting: OnWaiting | undefined
-  /** How long a resume or a replay waits for a request that the record holds. */
+  /** Milliseconds that a resume or a replay waits for a recorded request. */
   readonly divergesAfterMs: number | undefined
-  /** Tools whose second equal call was warned of. */
+  /** Tools for which the warning about equal calls was emitted. */
   readonly warnedOfSame = new Set<string>()
   readonly #specs = new Map<string, ToolSpec>()
   readonly #aliases = new Map<string, ToolSpec>()
@@ -211,13 +211,13 @@ export class ToolRegistry {
     return this.#specs.get(name) ?? this.#aliases.get(name)
   }
 
-  /** As they were made, without those that undo another. */
+  /** In order of creation, without the tools that undo another. */
   get tools(): AnyTool[] {
     const undoing = new Set([...this.#specs.values()].map(({ compensate }) => 'tool' in compensate && compensate.tool))
     return [...this.#tools].flatMap(([name, tool]) => (undoing.has(name) ? [] : [tool]))
   }
 
-  /** Throws where a compensation names no tool: before anything runs, not when it is needed. */
+  /** Throws if a compensation names an unknown tool, before anything runs instead of when it is needed. */
   mustBeWhole(): void {
     for (const { name, compensate } of this.#specs.values()) {
       if (compensate.kind !== 'named' || this.#specs.has(compensate.tool)) continue

@@ -1,4 +1,4 @@
-/** @module Undoes one call: claimed, carried out and settled like any other, with retries of its own. */
+/** @module Undoes one call: the compensation is claimed, executed and settled like any other call, with its own retries. */
 
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import { lacks } from '../../../schemas/redacted-parts.ts'
@@ -29,7 +29,7 @@ export interface Undoing {
   readonly rollBackChild: RollBackChild
 }
 
-/** `listed` is the forward call as the ledger lists it. A compensation that nobody here can carry out is left as it is. */
+/** `listed` is the forward call as the ledger lists it. A call whose compensation this process does not have is left unchanged. */
 export async function undo(undoing: Undoing, listed: JsonObject): Promise<void> {
   const { connection, runId } = undoing
   const compensation = undoingOf(undoing, listed)
@@ -38,7 +38,7 @@ export async function undo(undoing: Undoing, listed: JsonObject): Promise<void> 
   const { forward, own, onUnknown } = compensation
   for (let failures = 0; ; ) {
     const reply = await claim(undoing, compensation, call)
-    // A life before this one began it, and nobody knows whether it came to its end: it can tell, or somebody has to look.
+    // An earlier process started the compensation and its outcome is unknown: the check may tell, otherwise somebody has to decide.
     if (!reply.ok && reply.problem.code === 'call-in-doubt') {
       const cleared = await ask(undoing, { compensation, call, callId: String(reply.problem.evidence.callId) })
       if (cleared.kind === 'not-executed') continue
@@ -68,7 +68,7 @@ export async function undo(undoing: Undoing, listed: JsonObject): Promise<void> 
   }
 }
 
-/** Undefined where nobody here can undo it. */
+/** Undefined if this process cannot undo the call. */
 export function undoingOf({ registry, rollBackChild }: Undoing, call: JsonObject): Compensation | undefined {
   const tool = String(call.tool)
   return isChildCall(tool) ? childCompensation(call, rollBackChild) : compensationOf(registry, tool)
@@ -102,7 +102,7 @@ async function claim(
   const ownerWait = new OwnerWait({ runId, tool }, registry.onWait)
   for (;;) {
     const body = {
-      // Under the name it had then, where the tool has another one by now.
+      // The recorded name of the compensation, in case the tool was renamed.
       tool: declaredUndo(call) ?? tool,
       args: call.args ?? null,
       phase: 'compensation',
@@ -116,7 +116,7 @@ async function claim(
   }
 }
 
-/** Nothing is undone on what the policy left of arguments and results: somebody has to look. */
+/** Redacted arguments and results are not used to undo a call; the compensation fails, so that somebody can decide. */
 function lostToUndo(call: JsonObject, session: Session | undefined): Error | undefined {
   const { callId, tool, argsRedacted, resultRedacted } = call
   const id = String(callId)
@@ -126,7 +126,7 @@ function lostToUndo(call: JsonObject, session: Session | undefined): Error | und
   return lacksArgs || isLost ? redactedResultError(String(tool), id) : undefined
 }
 
-/** An abort of the run does not cut a compensation short. */
+/** An abort of the run does not interrupt a compensation. */
 async function attempt(
   { registry, runId, session }: Undoing,
   { compensation, call, claimed }: { compensation: Compensation; call: JsonObject; claimed: Claimed },

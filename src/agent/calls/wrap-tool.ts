@@ -1,4 +1,4 @@
-/** @module Makes a tool of a function or a definition. Inside a run it is recorded; outside it refuses to run. */
+/** @module Creates a tool from a function or a definition. Its calls are recorded inside a run and refused outside. */
 
 import { AgentError } from '../errors.ts'
 import { currentExecution } from '../runtime/execution-context.ts'
@@ -14,12 +14,12 @@ type AnyDefinition = ToolOptions & { readonly execute: AnyFunction; readonly inp
 
 const specs = new WeakMap<object, ToolSpec>()
 
-/** What the runtime knows of a tool; undefined for any other function. */
+/** The spec of a tool; undefined for any other function. */
 export function specOf(tool: unknown): ToolSpec | undefined {
   return typeof tool === 'function' ? specs.get(tool) : undefined
 }
 
-/** Its public types are those of `Countersign.tool`. */
+/** The public types are those of `Countersign.tool`. */
 export function wrapTool(registry: ToolRegistry, what: AnyFunction | AnyDefinition, options: ToolOptions): unknown {
   const wrapped = typeof what === 'function'
   if (!wrapped && (typeof what !== 'object' || what === null)) throw noFunction()

@@ -1,4 +1,4 @@
-/** @module The options of a fork and of its branches, judged where they are said (RUN-192). */
+/** @module Validation rules for the options of a fork and of its branches, applied at the call (RUN-192). */
 import { BRANCHES_MAX } from '../../../schemas/value-forms.ts'
 import { aName, callable, checkOptions, groups, type OptionRules, oneOf } from '../option-rules.ts'
 import { BESIDE_PAYLOAD } from '../pipeline/check-handoff.ts'

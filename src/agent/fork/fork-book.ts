@@ -1,4 +1,4 @@
-/** @module The forks of an earlier life of the run, served in place of live ones: winner and order come from the record (RUN-42). */
+/** @module The recorded forks of a run, served in place of live ones: winner and order come from the record (RUN-42). */
 
 import type { JoinStrategy, OnDiscard } from '../../../schemas/fork.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -7,7 +7,7 @@ import type { RecordedFork } from './recorded-forks.ts'
 
 const SHOWN_MAX = 10
 
-/** A fork that the code asks for, as far as the record can tell it. */
+/** The properties of a requested fork that the record holds as well. */
 export interface ForkShape {
   readonly branches: readonly { readonly name: string; readonly agent: string; readonly scope: string }[]
   readonly join: JoinStrategy
@@ -16,7 +16,7 @@ export interface ForkShape {
 
 export class ForkBook {
   readonly #code: DivergenceCode
-  /** Forks that the current code has not requested. */
+  /** Recorded forks that the current code has not requested. */
   readonly #unasked: Set<RecordedFork>
 
   constructor(forks: readonly RecordedFork[], code: DivergenceCode) {
@@ -28,7 +28,7 @@ export class ForkBook {
     return this.#unasked.size > 0
   }
 
-  /** What the record holds for this fork. Throws `ResumeDiverged` where its branches are others. */
+  /** The recorded fork for this plan. Throws `ResumeDiverged` if its branches differ. */
   served(plan: ForkShape): RecordedFork | undefined {
     const scopes = new Set(plan.branches.map(({ scope }) => scope))
     const fork = [...this.#unasked].find(({ started }) => started.branches.some(({ scope }) => scopes.has(scope)))
@@ -39,7 +39,7 @@ export class ForkBook {
     return fork
   }
 
-  /** Where the code forks again while the record holds a fork in the same scope: its branches have other names. */
+  /** The divergence if a new fork is requested while the record has a fork with other branch names in the same scope. */
   anotherIn({
     what,
     name,
@@ -54,7 +54,7 @@ export class ForkBook {
     return other === undefined ? undefined : this.#diverged(recordedShape(other), { branches: name })
   }
 
-  /** What a call forked while it ran counts as requested, for the call is served. */
+  /** Forks inside a call count as requested, because the call is served. */
   passedOver(covers: (scope: string) => boolean, until: number): void {
     for (const fork of this.#unasked) {
       if (fork.index > until) continue
@@ -62,12 +62,12 @@ export class ForkBook {
     }
   }
 
-  /** A fork that the record does not tell to its end. */
+  /** The divergence for a fork whose verdict is not recorded. */
   unknown(plan: ForkShape): ResumeDiverged {
     return this.#diverged(null, plannedShape(plan))
   }
 
-  /** Throws where recorded forks, or those up to an event, were never requested. */
+  /** Throws if recorded forks, up to an event if given, were never requested. */
   mustBeSpent(until = Number.POSITIVE_INFINITY): void {
     const remaining = [...this.#unasked]
       .filter(({ index }) => index <= until)
@@ -85,7 +85,7 @@ export class ForkBook {
   }
 }
 
-/** The scope that a branch's own lies in. */
+/** The scope that contains a branch's scope. */
 function parentOf(scope = ''): string {
   return scope.slice(0, Math.max(0, scope.lastIndexOf('/')))
 }

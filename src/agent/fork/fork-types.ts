@@ -1,4 +1,4 @@
-/** @module What a fork takes and gives: the types of `run.fork`. */
+/** @module The types of `run.fork`. */
 import type { OnDiscard } from '../../../schemas/fork.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
@@ -6,100 +6,103 @@ import { AgentError } from '../errors.ts'
 import type { Declaration, Established, Finding, Manifest, Supersession } from '../pipeline/handoff-types.ts'
 import type { RollbackLists, RollbackStatus } from '../saga/outcome.ts'
 
-/** What the code of a branch receives beside the context; `Run` is what a run is there. */
+/** The input of a branch's code, in addition to the context. `Run` is the type of its run object. */
 export interface BranchContextOf<Run> {
   readonly name: string
   readonly agent: string
-  /** Aborted when another branch has won: what is called afterwards is not run. */
+  /** Aborted when another branch has won; later calls are not executed. */
   readonly signal: AbortSignal
-  /** The run, at the branch's own place. */
+  /** The run object with the branch's own scope. */
   readonly run: Run
 }
 
-/** A branch of a fork: whose it is, what it may see and change, and its code. */
+/** A branch of a fork: its agent, its permissions and its code. */
 export interface BranchOf<Run> {
   readonly agent: string
-  /** Unique in the fork; default: the agent, numbered where it has several branches. */
+  /** Unique in the fork; default: the agent, with a number if it has several branches. */
   readonly name?: string
-  /** Registered once a run: what the branch is shown, and what it may change. */
+  /** Registered once per run: what the branch is shown and what it may change. */
   readonly manifest?: Manifest
-  /** What the branch may change though it was established, each with its reason. */
+  /** Established values that the branch may change, each with a reason. */
   readonly supersedes?: readonly Supersession[]
-  /** Places that move once the branch is merged. */
+  /** Bookkeeping paths that may change once the branch is merged. */
   readonly moves?: readonly Declaration[]
-  /** Gets a copy of the frozen context. An object is what the branch hands over, by `extend`, without its members `$supersedes`, `$moves` and `$add`; a text becomes `{text}`. */
+  /**
+   * Receives a copy of the frozen context. A returned object is the branch's payload in mode `extend`, without its members `$supersedes`, `$moves` and `$add`;
+   * a text becomes `{text}`.
+   */
   readonly run: (context: JsonObject, branch: BranchContextOf<Run>) => unknown
 }
 
 interface EveryFork {
-  /** In whose name a union is handed over; default: who the ledger knows as the caller. */
+  /** The agent in whose name a union is handed over; default: the ledger's name of the caller. */
   readonly agent?: string
-  /** What becomes of the calls of a branch that is not merged; default `compensate`: rolled back like a saga. */
+  /** What happens to the calls of a branch that is not merged; default `compensate`: they are rolled back like a saga. */
   readonly onDiscard?: OnDiscard
 }
 
 /**
- * How branches are joined: `union` merges all that is valid, `first_wins` takes the first valid one and aborts the others, `vote` the one with the highest
- * score. Throws `invalid-fork`, `invalid-score`.
+ * How branches are joined: `union` merges everything valid, `first_wins` takes the first valid branch and aborts the others, `vote` takes the branch with the
+ * highest score. Throws `invalid-fork`, `invalid-score`.
  */
 export type ForkOptions =
   | (EveryFork & { readonly join: 'union' | 'first_wins' })
   | (EveryFork & {
       readonly join: 'vote'
-      /** The highest wins; default: the validator's confidence. Ties go to the branch that is declared first. */
+      /** The highest score wins; default: the validator's confidence. Ties go to the branch declared first. */
       readonly score?: (
         output: JsonObject,
         branch: { readonly name: string; readonly agent: string },
       ) => number | Promise<number>
     })
 
-/** How a branch ended. */
+/** The result of a branch. */
 export interface BranchReceipt {
   readonly branch: string
   readonly agent: string
   readonly status: 'merged' | 'discarded' | 'aborted' | 'failed' | 'refused'
-  /** What it handed over, where that was valid. */
+  /** The payload of the branch, if it was valid. */
   readonly output?: JsonObject
-  /** What it added beside its output: new members of lists. */
+  /** Additions besides the output: new members of lists. */
   readonly add?: JsonObject
-  /** Share of what was established that it preserved, 0 to 1. */
+  /** Preserved share of the established values, 0 to 1. */
   readonly confidence?: number
   readonly score?: number
-  /** Why it failed or was refused. */
+  /** Why the branch failed or was refused. */
   readonly error?: Failure
-  /** Of a refused one. */
+  /** Findings of a refused branch. */
   readonly findings?: readonly Finding[]
-  /** Digest that is in the fork's record. */
+  /** Digest recorded with the fork. */
   readonly receipt: string
 }
 
-/** What the rollback of a branch came to. */
+/** The result of the rollback of a branch. */
 export interface BranchRollback extends RollbackLists {
   readonly branch: string
   readonly status: RollbackStatus
 }
 
-/** What a fork came to: the joined context, who won, and a receipt of every branch. */
+/** The result of a fork: the joined context, the winners, and a receipt of every branch. */
 export interface ForkResult {
   readonly forkId: string
-  /** The winner's output; of a union the joined context. */
+  /** The winner's output; for a union, the joined context. */
   readonly output: JsonObject
-  /** Merged branches, in the order in which they were merged. */
+  /** Merged branches, in merge order. */
   readonly winners: readonly string[]
   /** Valid branches, best first. */
   readonly order: readonly string[]
-  /** One a branch, in declared order. */
+  /** One receipt per branch, in declared order. */
   readonly receipts: readonly BranchReceipt[]
-  /** The merge receipt: digest over all of it. */
+  /** The merge receipt: a digest over the whole verdict. */
   readonly receipt: string
   /** The context that the join established. */
   readonly established: Established
-  /** Resolves when the branches that were not merged have ended and are rolled back; the run waits for it before it ends. */
+  /** Resolves when the branches that were not merged have ended and are rolled back. The run waits for this before it ends. */
   readonly unwound: Promise<readonly BranchRollback[]>
 }
 
 /**
- * Nothing was merged; the context is what it was. `code` is `fork-failed`, or `fork-conflict` with both values in `evidence.conflicts`; `receipts` say how
+ * Nothing was merged and the context is unchanged. `code` is `fork-failed`, or `fork-conflict` with both values in `evidence.conflicts`; `receipts` report how
  * each branch ended.
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** @module The verdict on a fork, from the ledger's answer or from the record: the same to whoever requested the fork. */
+/** @module Converts the verdict on a fork to its result, the same from the ledger's answer as from the record. */
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
@@ -6,7 +6,7 @@ import type { Established } from '../pipeline/handoff-types.ts'
 import { type BranchReceipt, ForkFailed, type ForkResult } from './fork-types.ts'
 import { isOffer, type RecordedFork } from './recorded-forks.ts'
 
-/** What both tell: the members of ForkJoined. */
+/** The members of `ForkJoined` that the answer and the record have in common. */
 export type Verdict = Omit<EventBody<'ForkJoined'>, 'v'>
 
 type Reports = RecordedFork['reports']
@@ -15,7 +15,7 @@ export function verdictOf(body: JsonObject): Verdict {
   return body as unknown as Verdict
 }
 
-/** As they would be read from the record, for one caller. */
+/** The receipts in recorded form, as a copy for one caller. */
 export function receiptsOf({ receipts }: Verdict, reports: Reports): BranchReceipt[] {
   const all = receipts.map(({ branch, agent, status, confidence, score, receipt }) => {
     const report = reports.get(branch)
@@ -42,7 +42,7 @@ function refusalOf(report: ReturnType<Reports['get']>): Pick<BranchReceipt, 'err
   return { ...(error !== undefined && { error }), ...(findings !== undefined && findings.length > 0 && { findings }) }
 }
 
-/** Throws `ForkFailed` where nothing was merged. */
+/** Throws `ForkFailed` if nothing was merged. */
 export function resultOf(
   verdict: Verdict,
   inputs: { readonly reports: Reports; readonly established: Established; readonly unwound: ForkResult['unwound'] },
@@ -54,7 +54,7 @@ export function resultOf(
   const won = receipts.find(({ branch }) => branch === winners[0])?.output
   const output = join === 'union' ? established.context : (won ?? {})
   const result = { forkId, output, winners, order, receipts, receipt, established }
-  // Not a part of its JSON form: what is still going on is no part of what a body gives back.
+  // Not enumerable: pending work must not be part of the JSON form that a body may return.
   return Object.defineProperty(result as typeof result & Pick<ForkResult, 'unwound'>, 'unwound', { value: unwound })
 }
 

@@ -1,4 +1,4 @@
-/** @module Fork and join: branches side by side over one frozen context, each at a place of its own (RUN-38). */
+/** @module Fork and join: branches run concurrently on one frozen context, each in its own scope (RUN-38). */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { failureOf, LedgerRefused } from '../errors.ts'
@@ -24,11 +24,11 @@ const FAILED: ReadonlySet<string> = new Set(['fork-failed', 'fork-conflict'])
 
 export interface ForkAt<Run> {
   readonly execution: ExecutionContext
-  /** The run at a place below. */
+  /** Creates the run object for a scope below. */
   readonly runOf: (execution: ExecutionContext) => Run
 }
 
-/** Throws `invalid-fork`, `ForkFailed`, `resume-diverged`, and what keeps the run from going on. */
+/** Throws `invalid-fork`, `ForkFailed`, `resume-diverged`, and any error that halts the run. */
 export async function fork<Run>(
   at: ForkAt<Run>,
   branches: readonly BranchOf<Run>[],
@@ -51,7 +51,7 @@ class Fork<Run> {
   readonly #options: ForkOptions
   readonly #turn: Turn
   readonly #reports: RecordedFork['reports'] = new Map()
-  /** Aborts every branch that still runs. */
+  /** Aborts every branch that is still running. */
   readonly #giveUp = new AbortController()
   #forkId = ''
 
@@ -93,12 +93,12 @@ class Fork<Run> {
     refusedAsThen(session, this.#turn, { kind: 'fork', body: forkRequest(this.#plan, session.fence) })
   }
 
-  /** Winner and order are those on record. What the branches called counts as requested. */
+  /** Winner and order come from the record. The calls of the branches count as requested. */
   async #served(recorded: RecordedFork, verdict: NonNullable<RecordedFork['verdict']>): Promise<ForkResult> {
     const { pipeline } = this.#place.session
     this.#turn.recorded(verdict.index)
     for (const { scope } of this.#plan.branches) this.#pass(scope)
-    // The handoff of a join stands right behind it.
+    // The handoff of a join is recorded directly after the verdict.
     pipeline.view.passed(verdict.index + 1)
     this.#forkId = recorded.started.forkId
     return this.#ended({ verdict: verdict.body }, pipeline.view.now(), [])
@@ -108,7 +108,7 @@ class Fork<Run> {
     this.#place.session.passedOver((inner) => isCovered(scope, inner))
   }
 
-  /** The frozen context. Requested once more on resume, it is that of the open fork. */
+  /** Opens the fork and returns the frozen context. On a resume, the ledger returns that of the open fork. */
   async #open(): Promise<JsonObject> {
     const { session } = this.#place
     const name = this.#plan.branches.map((branch) => branch.name).join(', ')
@@ -128,7 +128,7 @@ class Fork<Run> {
     return reply.body.frozen as JsonObject
   }
 
-  /** Runs a branch and reports it; resolves with whether it is valid. What was reported before is not run again. */
+  /** Runs a branch and reports it; resolves with whether it is valid. A branch that was reported earlier is not run again. */
   async #carry(planned: PlannedBranch<Run>, frozen: JsonObject): Promise<boolean> {
     const { name, scope } = planned
     const { session } = this.#place
@@ -137,7 +137,7 @@ class Fork<Run> {
       this.#pass(scope)
       return isOffer(earlier)
     }
-    // Before it crashed, the run had a winner already.
+    // An earlier process already had a winner.
     if (this.#plan.join === 'first_wins' && [...this.#reports.values()].some(isOffer)) {
       this.#pass(scope)
       return false
@@ -156,7 +156,7 @@ class Fork<Run> {
       return reach(session, () => connection.execute(session.runId, command))
     }
     let reply = await ask(report)
-    // It has ended, and what it hands over is more than the record takes.
+    // The branch has ended, but its payload is too large to record.
     if (!reply.ok && TOO_LARGE.has(reply.problem.code)) {
       report = { error: failureOf(new LedgerRefused(reply.problem)) }
       reply = await ask(report)
@@ -174,7 +174,7 @@ class Fork<Run> {
     this.#reports.set(name, { branch: name, agent, report: '', ...report } as never)
   }
 
-  /** Joins when the strategy can: at the first valid branch, or when all have reported. */
+  /** Joins as soon as the strategy allows: at the first valid branch, or when all have reported. */
   async #joined(running: readonly Promise<boolean>[]): Promise<{ verdict: Verdict; body: JsonObject }> {
     const { session } = this.#place
     try {
@@ -192,14 +192,14 @@ class Fork<Run> {
       if (!FAILED.has(refusal.code)) throw this.#refused(refusal)
       return { verdict: verdictOf(refusal.evidence), body: refusal.evidence }
     } catch (error) {
-      // Where the run goes no further here, no branch has lost: what runs beside is carried to its end.
+      // If the run is halted, no branch has lost: concurrent branches are finished instead of aborted.
       if (session.halted === undefined) this.#abort(failureOf(error).message)
       await Promise.allSettled(running)
       throw error
     }
   }
 
-  /** The handoff of the join, as the record would tell it. */
+  /** Adds the handoff of the join, in the form that a replay would read. */
   #establish(answer: JsonObject): Established {
     const { pipeline } = this.#place.session
     if (answer.outcome === 'joined') {
@@ -216,7 +216,7 @@ class Fork<Run> {
     return pipeline.view.now()
   }
 
-  /** Losers are abandoned and undone. The winner of a race is reported at once; else everything is over when the fork is. */
+  /** Abandons and undoes the losers. The winner of `first_wins` is returned at once; otherwise the fork ends only when everything is undone. */
   async #ended(
     { verdict }: { readonly verdict: Verdict },
     established: Established,
@@ -232,7 +232,7 @@ class Fork<Run> {
     return resultOf(verdict, { reports: this.#reports, established, unwound })
   }
 
-  /** It failed for what is too large for the record: nothing is undone, as elsewhere (RUN-196). */
+  /** Whether the fork failed because something was too large to record: nothing is undone then, as for a run (RUN-196). */
   #isKept({ outcome }: Verdict): boolean {
     return (
       outcome !== 'joined' &&
@@ -249,7 +249,7 @@ class Fork<Run> {
   }
 }
 
-/** Resolves at the first valid branch, or when none is left; rejects where one cannot go on. */
+/** Resolves at the first valid branch, or when none is left; rejects if a branch is halted. */
 function firstValid(running: readonly Promise<boolean>[]): Promise<void> {
   return new Promise((resolve, reject) => {
     let remaining = running.length

@@ -1,4 +1,4 @@
-/** @module Calls that an earlier process left under way in branches nobody runs again: the run cannot end before their outcome is known. */
+/** @module Calls that an earlier process left active in branches that are not run again: the run cannot end before their outcome is known. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Command } from '../../client/commands.ts'
 import { OwnerWait } from '../calls/owner-wait.ts'
@@ -11,7 +11,10 @@ import { isDoubtful } from '../saga/roll-back.ts'
 
 const LOOK_AGAIN_MS = 1_000
 
-/** Waits for leases that still run, since their owner may settle; asks `check` about the rest; gives up what may be repeated and leaves nothing to undo. */
+/**
+ * Waits for active leases, since their owner may still settle; runs `check` for the remaining calls in doubt; gives up those that may be repeated and need no
+ * undo.
+ */
 export async function settleLeftovers({ session }: ExecutionContext, scopes: readonly string[]): Promise<void> {
   const { live, history, registry, runId, signal } = session
   if (live === undefined || history === undefined) return
@@ -35,14 +38,14 @@ export async function settleLeftovers({ session }: ExecutionContext, scopes: rea
   }
 }
 
-/** Its author declared that it may be repeated, and nothing undoes it: whether it was executed makes no difference to anybody. */
+/** The call may be repeated and has no compensation, so it makes no difference whether it was executed. */
 function isHarmless({ onUnknown, compensate }: JsonObject): boolean {
   return onUnknown === 'retry' && typeof compensate !== 'object'
 }
 
 type Claim = Extract<Command, { kind: 'claim' }>
 
-/** Claimed once more and not run: its last attempt has failed. What keeps that from being recorded is met when the run ends. */
+/** Claims the call again without running it and settles this attempt as failed. An error that prevents this resurfaces when the run ends. */
 async function giveUp(
   connection: Connection,
   { runId, fence, call }: { readonly runId: string; readonly fence: number; readonly call: JsonObject },

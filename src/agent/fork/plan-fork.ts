@@ -1,4 +1,4 @@
-/** @module Which fork is this? Names and scopes of its branches, settled at the moment it is requested. */
+/** @module The identity of a fork: names and scopes of its branches, determined when it is requested. */
 import type { JoinStrategy, OnDiscard } from '../../../schemas/fork.ts'
 import type { StartFork } from '../../../schemas/requests.ts'
 import { AgentError } from '../errors.ts'
@@ -58,7 +58,7 @@ function namesOf(branches: readonly BranchOf<never>[]): string[] {
   throw new AgentError('invalid-fork', `two branches of the fork are named ${twice}`, { branch: twice })
 }
 
-/** A scope that was rolled back is closed for good: the same name again is another place. */
+/** A scope that was rolled back stays closed, so a repeated name gets a new scope. */
 function scopeOf(execution: ExecutionContext, name: string): string {
   const path = joined(execution.scope, `fork:${name.replaceAll('#', '%23')}`)
   const count = execution.session.occurrence(execution.scope, `fork ${name}`)
@@ -67,7 +67,7 @@ function scopeOf(execution: ExecutionContext, name: string): string {
   return scope
 }
 
-/** As the ledger opens it. */
+/** The command that opens the fork. */
 export function forkRequest({ branches, join, onDiscard, agent }: ForkPlan<never>, runFence: number): StartFork {
   return {
     branches: branches.map(({ name, agent: of, scope, manifest }) => ({

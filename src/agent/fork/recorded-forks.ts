@@ -1,19 +1,19 @@
-/** @module The forks of a run's record: branches, what each reported, and the verdict. A pure fold. */
+/** @module The recorded forks of a run: branches, their reports, and the verdict. A pure fold. */
 import type { EventBody } from '../../../schemas/events.ts'
 import type { RunEvent } from '../runtime/connection.ts'
 
 type Report = EventBody<'BranchOffered'> | EventBody<'BranchReceived'>
 
 export interface RecordedFork {
-  /** How many events of the run had been recorded with its start. */
+  /** Number of events of the run up to and including the start of the fork. */
   readonly index: number
   readonly started: EventBody<'ForkStarted'>
-  /** What each branch reported, by its name, in the order in which it came. */
+  /** The report of each branch by name, in order of arrival. */
   readonly reports: Map<string, Report>
   verdict?: { readonly index: number; readonly body: EventBody<'ForkJoined'> }
 }
 
-/** Takes events of forks alone: their start, reports and joins. */
+/** Folds the events of forks and ignores all others. */
 export function foldForks(forks: RecordedFork[], { type, data }: RunEvent, index: number): void {
   if (type === 'ForkStarted') {
     forks.push({ index, started: data as unknown as EventBody<'ForkStarted'>, reports: new Map() })
@@ -24,7 +24,7 @@ export function foldForks(forks: RecordedFork[], { type, data }: RunEvent, index
   if (type === 'ForkJoined') fork.verdict = { index, body: data as unknown as EventBody<'ForkJoined'> }
   else {
     const report = data as unknown as Report
-    // The join only says how an offer ended: what was offered stays.
+    // The join's own events only say how an offer ended; they must not replace the offer.
     if (report.report !== undefined) fork.reports.set(report.branch, report)
   }
 }

@@ -1,4 +1,4 @@
-/** @module One branch in this process: its place, what its code came to, and how that is reported. */
+/** @module Runs one branch in this process and builds its report. */
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { ReportBranch } from '../../../schemas/requests.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
@@ -14,7 +14,7 @@ import type { PlannedBranch } from './plan-fork.ts'
 export interface BranchRun<Run> {
   readonly execution: ExecutionContext
   readonly planned: PlannedBranch<Run>
-  /** The run at a place. */
+  /** Creates the run object for an execution context. */
   readonly runOf: (execution: ExecutionContext) => Run
   readonly frozen: JsonObject
   readonly signal: AbortSignal
@@ -25,12 +25,12 @@ export interface BranchRun<Run> {
 
 export type Reported = Omit<ReportBranch, 'branch' | 'runFence'>
 
-/** What is to be reported of the branch. Throws only what keeps the whole run from going on. */
+/** Returns the report of the branch. Throws only errors that halt the whole run. */
 export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported> {
   const { execution, planned, signal } = running
   const { session } = execution
   try {
-    // A branch hands over what it returns, as a step does: calls in it are its agent's.
+    // A branch hands over its return value, like a step: its calls are attributed to its agent.
     const step = { agent: planned.agent, scope: planned.scope, modelCalls: 0 }
     const delegated = outputOf(await carried(running, step), planned.agent)
     const { payload: output, add, supersedes: supersessions = [], moves: declarations = [] } = delegated
@@ -39,7 +39,7 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
     if (score !== undefined && !Number.isFinite(score)) {
       throw new AgentError('invalid-score', `the score of ${planned.name} is ${score}`, { branch: planned.name })
     }
-    // A score is asked for outside of the branch.
+    // The score function runs outside of the branch.
     const heldUp = running.score === undefined ? session.isHeldUp(planned.scope) : session.halted !== undefined
     if (heldUp) throw session.halted
     const supersedes = [...(planned.branch.supersedes ?? []), ...supersessions]
@@ -55,7 +55,7 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
   } catch (error) {
     if (session.halted !== undefined) throw session.halted
     if (signal.aborted) return { aborted: { reason: failureOf(signal.reason).message.slice(0, 1_000) } }
-    // Too much is a failure of the branch, whoever found it.
+    // An oversized value is a failure of the branch, whether the ledger or this process detected it.
     if (isTooLarge(error)) return { error: tooLargeFailure(error) }
     return error instanceof LedgerRefused ? { refused: failureOf(error) } : { error: failureOf(error) }
   }
@@ -79,13 +79,13 @@ function carried<Run>(
   return runWithin(inner, async () => branch.run(context, { name, agent, signal, run }))
 }
 
-/** A copy: what one branch does to it no other sees. */
+/** A copy, so that changes by one branch are invisible to the others. */
 function shown(frozen: JsonObject, reads: readonly string[] | undefined): JsonObject {
   const entries = Object.entries(inCanonicalOrder(frozen) as JsonObject)
   return Object.fromEntries(reads === undefined ? entries : entries.filter(([key]) => reads.includes(key)))
 }
 
-/** What the agent wrote, as far as the branch tells: its model calls, where it made any, have reported what they used. */
+/** The text whose tokens are counted if the branch made no model call; model calls have reported their own usage. */
 function textOf(delegated: HandedOver): string {
   const { text, ...rest } = delegated.payload
   const isText = typeof text === 'string' && Object.keys(rest).length === 0 && delegated.add === undefined

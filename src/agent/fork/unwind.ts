@@ -1,4 +1,4 @@
-/** @module What becomes of the branches that were not merged: rolled back like sagas (RUN-41). */
+/** @module Rolls back the branches that were not merged, like sagas (RUN-41). */
 
 import { allEnded } from '../../resources/all-ended.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
@@ -9,7 +9,7 @@ import type { Verdict } from './fork-verdict.ts'
 import { settleLeftovers } from './leftovers.ts'
 import type { ForkPlan } from './plan-fork.ts'
 
-/** Undoes what they did, unless it `isKept`. On resume an interrupted rollback goes on; a replay reads how it ended. */
+/** Undoes the branches unless `isKept`. A resume continues an interrupted rollback; a replay reads its result. */
 export async function unwind(
   execution: ExecutionContext,
   plan: ForkPlan<never>,
@@ -28,7 +28,7 @@ export async function unwind(
   const rollbacks = lost.map(async ({ branch, status, scope }): Promise<BranchRollback[]> => {
     const inherited = execution.session.history?.run.inherited?.scopes.has(scope) === true
     if (!inherited && !scopes.some((inner) => isCovered(scope, inner))) return []
-    // Records of before hold its rollback.
+    // Records of earlier versions contain the rollback of such a branch.
     if (isKept && execution.session.history?.rolledBackAfter(scope) === undefined) return []
     const reason = new Error(`branch ${branch} of fork ${verdict.forkId} is ${status}`)
     const outcome = await rollBackScope(execution, scope, { error: reason, isPart: true })

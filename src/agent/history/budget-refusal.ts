@@ -1,4 +1,4 @@
-/** @module What the ledger refused: one refusal for the code, whether the ledger answers or the record does. */
+/** @module Refusals of the ledger in one form for the code, whether the ledger or the record answers. */
 import { budgetRefusalText } from '../../../schemas/budget-refusal.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import { ANSWERS_TO_CODE, toldRefusal } from '../../../schemas/refused-request.ts'
@@ -14,7 +14,7 @@ export function budgetRefusal({ agent, scope, dimension, limit, spent, reserved,
   return { code: CODE, detail: budgetRefusalText(exceeded), evidence: { ...exceeded, code: CODE } }
 }
 
-/** The ledger's answer as the record will tell it. */
+/** Converts the ledger's answer to the form in which the record holds it. */
 export function asRecorded(problem: Problem): Problem {
   const { code, detail, evidence } = problem
   if (code === KEY_REUSED) {

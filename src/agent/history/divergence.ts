@@ -1,18 +1,18 @@
-/** @module What a divergence tells: the first place where the code and the record part, the line of the program that asked, and what usually causes it. */
+/** @module The error for a divergence: the first difference between code and record, the line of the program that asked, and the usual causes. */
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isEqual, isJsonObject, type Json, type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { pointerStep } from '../../../schemas/json-pointer.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 
-/** The first place that differs, in the record's order; a value that is missing on one side is absent. */
+/** The first difference, in the order of the record; a value that is missing on one side is absent. */
 interface Difference {
   readonly path: string
   readonly recorded?: Json
   readonly asked?: Json
 }
 
-/** What is shown of a text, from a little before the first character that differs. */
+/** Number of characters of a text that are shown, starting `BEFORE_CHARS` before the first character that differs. */
 const SHOWN_CHARS = 160
 const BEFORE_CHARS = 40
 
@@ -37,7 +37,7 @@ function differenceIn(recorded: object, asked: object, path: string): Difference
   return undefined
 }
 
-/** The error of a divergence: its first line says what was asked for, the others where the two part, who asked, and what usually causes it. */
+/** The error for a divergence: its first line names the call, the others the difference, the line of the program that asked, and the usual causes. */
 export function divergenceOf(
   { message, recorded, asked }: { readonly message: string; readonly recorded: Json | undefined; readonly asked: Json },
   details: JsonObject,
@@ -61,7 +61,7 @@ export function divergenceOf(
   return new ResumeDiverged(lines.join('\n'), { ...details, ...more }, code)
 }
 
-/** The error of a divergence where the record holds something that the code does not ask for. */
+/** The error for a divergence in which the record holds something that the code does not request. */
 export function absenceOf(message: string, details: JsonObject, code: DivergenceCode): ResumeDiverged {
   const lines = [message, ...USUAL.map((cause) => `usual cause: ${cause}`)]
   return new ResumeDiverged(lines.join('\n'), { ...details, causes: [...USUAL] }, code)
@@ -69,7 +69,7 @@ export function absenceOf(message: string, details: JsonObject, code: Divergence
 
 const STACK_FRAMES = 60
 
-/** Deep enough to reach beyond a framework's own frames. */
+/** Captures a stack that is deep enough to reach beyond the frames of a framework. */
 export function stackHere(): string | undefined {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = STACK_FRAMES
@@ -78,7 +78,7 @@ export function stackHere(): string | undefined {
   return stack
 }
 
-/** As a diff. */
+/** Formats the difference as a diff. */
 function differenceText({ path, recorded, asked }: Difference): string {
   const from = typeof recorded === 'string' && typeof asked === 'string' ? commonChars(recorded, asked) : 0
   return `at ${path || 'the whole'}:\n- recorded: ${shown(recorded, from)}\n+ now:      ${shown(asked, from)}`
@@ -102,7 +102,7 @@ function commonChars(a: string, b: string): number {
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d|^\d{13}$/
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
 
-/** The likeliest first. */
+/** Likely causes, the most likely first. */
 function causesOf(difference: Difference | undefined): readonly string[] {
   const { recorded, asked } = difference ?? {}
   const texts = [recorded, asked].map((each) => (typeof each === 'string' ? each : JSON.stringify(each ?? null)))
@@ -123,7 +123,7 @@ const USUAL: readonly string[] = [
   'an order that no record fixes (setTimeout, an event, Promise.race over a promise of your own): use run.sleep() for setTimeout, and make a call or run.once(name, fn) of what is raced; what comes of those is handed over in the order of the record',
 ]
 
-/** Two texts of JSON, of one value. */
+/** Whether two JSON texts encode the same value with a different order of members. */
 function isOrderAlone(recorded: string, asked: string): boolean {
   try {
     return recorded !== asked && isEqual(parseJson(recorded) as Json, parseJson(asked) as Json)
@@ -132,16 +132,16 @@ function isOrderAlone(recorded: string, asked: string): boolean {
   }
 }
 
-/** Undefined in a file that a bundler put together, which has no address. */
+/** Undefined in a bundled file, where `import.meta.url` has no value. */
 const HERE: string | undefined = import.meta.url
-/** `agent` of the modules, or the folder of the package's programs. */
+/** The `agent` folder of the modules, or the folder of the package's programs. */
 const OWN_FOLDER =
   HERE === undefined ? '' : fileURLToPath(new URL(/[/]agent[/]history[/][^/]+$/.test(HERE) ? '..' : '.', HERE))
 const IN_PACKAGE = /[\\/](agent|dist[\\/]programs)[\\/]$/
 
-/** The line that asked, as `file:line:column`: the first of the stack that is not the runtime's own. Undefined where the stack does not tell it. */
+/** The line that asked, as `file:line:column`: the first stack frame outside the runtime; undefined if the stack has none. */
 function programLine(stack: string | undefined): string | undefined {
-  // Put together with the program into one file, the runtime cannot be told from it.
+  // If a bundler put runtime and program into one file, the frames of the runtime cannot be told apart from those of the program.
   if (!IN_PACKAGE.test(OWN_FOLDER)) return undefined
   const own = [OWN_FOLDER, OWN_FOLDER.replace(`${sep}dist${sep}`, sep)]
   const outside: string[] = []

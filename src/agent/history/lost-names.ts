@@ -1,25 +1,25 @@
-/** @module Names on record that the current code no longer has: while they are unserved, the code has taken another way (RUN-22). */
+/** @module Recorded names that the current code no longer has: a recorded call of such a name that is still unserved means a divergence (RUN-22). */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import type { Precedence } from '../runtime/held-requests.ts'
 import type { RecordedCall } from './recorded-run.ts'
 
-/** What the code is about to do for the first time: a call, a handoff or a fork. */
+/** Work that the code is about to do for the first time: a call, a handoff or a fork. */
 export interface NewWork {
   readonly what: 'call' | 'handoff' | 'fork'
   readonly name: string
   readonly scope: string | undefined
-  /** Of a call: what the record holds at its place. */
+  /** For a call: the recorded calls at its place that must be requested first. */
   readonly first?: Precedence | undefined
 }
 
-/** Calls that no registry names. Of these, one in the place of another tells that it was renamed. */
+/** Prefixes of calls that are not registered tools. A new call of the same kind at the place of a recorded one means that the call was renamed. */
 const KINDS = ['run.once:', 'run.waitFor:', 'agent:', 'model:', 'cs.run:'] as const
 const OWN = /^run\.(now|uuid|sleep|patched:.*)$/s
 const SHOWN_MAX = 10
 
-/** Whether a recorded call that is still to be requested never will be, by its name. */
+/** Whether the name of a recorded call shows that the current code will never request it. */
 export function isLost(call: RecordedCall, registry: Pick<ToolRegistry, 'get'>, work: NewWork): boolean {
   if (OWN.test(call.tool)) return false
   const kind = kindOf(call.tool)
@@ -32,12 +32,12 @@ function kindOf(tool: string): string | undefined {
   return KINDS.find((kind) => tool.startsWith(kind))
 }
 
-/** An agent's turn is in the scope of its step, which has the agent's name. */
+/** The scope that contains a call. An agent's turn is in the scope of its step, which is named after the agent, so the last segment is dropped. */
 function parentOf(kind: string, scope = ''): string {
   return kind === 'agent:' ? scope.slice(0, Math.max(0, scope.lastIndexOf('/'))) : scope
 }
 
-/** Both sides, and what to do. */
+/** The divergence error: it shows the recorded calls and the new work, and says how to declare a rename or a change of the code. */
 export function lostNamesFault(lost: readonly RecordedCall[], work: NewWork, code: DivergenceCode): ResumeDiverged {
   const expected = lost.slice(0, SHOWN_MAX).map(({ callId, tool, args, scope }): JsonObject => {
     return { callId, tool, args, scope: scope ?? null }

@@ -1,4 +1,6 @@
-/** @module A run from its JSONL export: each event's digest and link is checked before a word of it is believed. Where the ledger at hand has the run, the file is checked against it. */
+/**
+ * @module Reads a run from its JSONL export, after checking the digest and link of each event, and compares it with the run in the connected ledger, if any.
+ */
 
 import { readFile } from 'node:fs/promises'
 import { isJsonObject, type JsonObject, parseJson } from '../../../schemas/json.ts'
@@ -8,7 +10,7 @@ import { dataDigest, recordDigest, sha256Hex } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
 import type { Connection, RunEvent } from '../runtime/connection.ts'
 
-/** Throws `not-an-export` for a file that is cut or no export of one run, and `export-altered`, naming the line. */
+/** Throws `not-an-export` for a file that is truncated or not the export of one run, and `export-altered`, which names the line. */
 export async function readExport(
   file: string,
 ): Promise<{ readonly runId: string; readonly events: readonly RunEvent[]; readonly digest: string }> {
@@ -33,8 +35,8 @@ export async function readExport(
 }
 
 /**
- * Whether the ledger at hand holds the same events: their links lead to the digest of the last one, and the ledger checks seals as it reads. False where it
- * has no such run. Throws `export-altered` where it holds another record of the run.
+ * Whether the connected ledger holds the same events: the digest of the last event covers all links, and the ledger checks seals on every read. Returns false
+ * if the ledger has no such run. Throws `export-altered` if the ledger holds a different record of the run.
  */
 export async function isOnRecord(
   connection: Pick<Connection, 'events'>,
@@ -57,7 +59,7 @@ export async function isOnRecord(
   throw altered(file, events.length, `the ledger at hand has another record of the run ${runId}`)
 }
 
-/** The link that the next event must have. */
+/** Checks one event and returns the digest that the next event must link to. */
 function checked(record: JsonObject, at: { before: JsonObject; revision: number; file: string }): JsonObject {
   const { header, salt, data } = record
   const fault = (what: string): AgentError => altered(at.file, at.revision + 1, what)

@@ -1,4 +1,4 @@
-/** @module The record of an earlier life of the run, served in place of live calls: strictly (RUN-22). */
+/** @module The record of an earlier execution of the run, served in place of live calls with strict matching (RUN-22). */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { requestMark } from '../../../schemas/refused-request.ts'
 import { blindCallKey } from '../../signing/blind.ts'
@@ -21,10 +21,10 @@ import {
   slotOf,
 } from './recorded-run.ts'
 
-/** A call that the code asks for now, as far as the record can tell it. */
+/** A call that the code requests now, with the properties by which the record is searched. */
 export interface RequestedCall {
   readonly spec: Pick<ToolSpec, 'name' | 'alias'>
-  /** The name that the record has for it. */
+  /** The tool name under which the record holds the call. */
   readonly tool: string
   readonly execution: { readonly scope?: string }
   readonly phase: 'forward' | 'model'
@@ -33,19 +33,19 @@ export interface RequestedCall {
   readonly occurrence: number
 }
 
-/** What the record has for a call that is requested now. */
+/** The answer of the record to a call that is requested now. */
 export type HistoryMatch =
   | {
       readonly kind: 'outcome'
       readonly call: RecordedCall
       readonly attempt: RecordedAttempt
       readonly outcome: Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }>
-      /** Attempts that this outcome stands for: those that no code saw the end of are passed over. */
+      /** Attempts that this outcome covers, including earlier ones whose end the code never saw. */
       readonly attempts: number
     }
-  /** Claimed, and what came of it is not known: `seen` where its own process reported that. */
+  /** Claimed, with an unknown outcome; `seen`: the process that made the call reported the outcome as unknown. */
   | { readonly kind: 'open'; readonly call: RecordedCall; readonly seen: boolean; readonly after?: number }
-  /** The budget refused it then, or people did; `after`: how many events had been recorded with that. */
+  /** The budget or an approver refused the call; `after`: how many events the record held with the refusal. */
   | { readonly kind: 'refused'; readonly refusal: Problem; readonly after: number }
   | { readonly kind: 'nothing' }
 
@@ -58,17 +58,17 @@ export class RecordedHistory {
   readonly run: RecordedRun
   readonly #code: DivergenceCode
   readonly #callKey: Uint8Array | undefined
-  /** Calls that the current code has not requested, nor one of their ancestors. */
+  /** Calls that the current code has not requested, and whose ancestors have not ended. */
   readonly #unserved: Map<string, RecordedCall>
   readonly #byPlace = new Map<string, Set<RecordedCall>>()
   readonly #children = new Map<string, RecordedCall[]>()
   readonly #servedAttempts = new Map<string, number>()
-  /** How many of each call. */
+  /** Number of served refusals, by call. */
   readonly #servedRefusals = new Map<string, number>()
-  /** Undone by a rollback that the current code has reached as well. */
+  /** Calls undone by a rollback that the current code has reached as well. */
   readonly #undone = new Set<string>()
 
-  /** `callKey`: by it calls are found whose arguments were left out of the record. */
+  /** `callKey` finds calls whose arguments were left out of the record. */
   constructor(run: RecordedRun, code: DivergenceCode, callKey?: Uint8Array) {
     this.run = run
     this.#callKey = callKey
@@ -87,7 +87,10 @@ export class RecordedHistory {
     }
   }
 
-  /** Whether the record holds it; where it does not, what it holds of this tool here that is still to be requested (`ResumeDiverged`, where it never is). */
+  /**
+   * Whether the record holds the call. If not, `first` describes recorded calls of the tool at this place that must be requested first; their absence is a
+   * divergence.
+   */
   expect(identity: RequestedCall): { readonly isHeld: boolean; readonly first?: Precedence } {
     const call = this.#callOf(identity) ?? this.#approvalOf(identity)?.call
     if (call !== undefined) {
@@ -102,38 +105,38 @@ export class RecordedHistory {
       .filter(({ callId }) => this.#unserved.has(callId))
     if (expected.length === 0) return { isHeld: false }
     const isUnmade = (): boolean => expected.some(({ callId }) => this.#unserved.has(callId))
-    // Whose line asks is known now.
+    // The stack must be captured now, while the line that asks is on it.
     const stack = stackHere()
     return { isHeld: false, first: { isUnmade, fault: () => this.#diverged(identity, expected, stack) } }
   }
 
-  /** Whether it holds this call, under this name. */
+  /** Whether the record holds this call under this tool name. */
   holds({ tool, phase, key }: Pick<RequestedCall, 'tool' | 'phase' | 'key'>): boolean {
     return this.#callOf({ phase, key })?.tool === tool
   }
 
-  /** What the arguments of a call were digested to that is claimed again. */
+  /** The recorded digest of the arguments of a call that is claimed again. */
   argsDigestOf(request: Pick<RequestedCall, 'phase' | 'key'>): string | undefined {
     return this.#callOf(request)?.argsDigest
   }
 
-  /** Whether a forward call of this name is in this scope. */
+  /** Whether the record holds a forward call of this tool in this scope. */
   hasAt({ tool, scope }: Pick<RecordedCall, 'tool' | 'scope'>): boolean {
     return this.#byPlace.has(placeOf({ tool, phase: 'forward', scope }))
   }
 
-  /** Whether calls are left that the current code has not requested. */
+  /** Whether the record holds calls that the current code has not requested. */
   get isBehind(): boolean {
     return this.#unserved.size > 0
   }
 
-  /** Recorded calls that are still to be requested, and that this code cannot be on its way to: nobody here has their names any more. */
+  /** Recorded calls that are not requested yet and never will be, because the current code no longer has their names. */
   lostNames(registry: Pick<ToolRegistry, 'get'>, work: NewWork): readonly RecordedCall[] {
     if (this.#unserved.size === 0) return []
     return [...this.#unserved.values()].filter((call) => isLost(call, registry, work))
   }
 
-  /** The next outcome that this ask has not been served yet; a success is served to every ask. */
+  /** The next outcome that has not been served for this request; a success is served to every request. */
   next(request: RequestedCall): HistoryMatch {
     const call = this.#callOf(request)
     if (call !== undefined) this.#unserved.delete(call.callId)
@@ -162,7 +165,7 @@ export class RecordedHistory {
     return { kind: 'nothing' }
   }
 
-  /** The call has ended: whatever it called counts as requested, and what failed beneath it until then is not served again. */
+  /** The call has ended: the calls it made count as requested, and their failures up to then are not served again. */
   ended(callId: string, after = 0): void {
     for (const child of this.#children.get(callId) ?? []) {
       this.#unserved.delete(child.callId)
@@ -174,15 +177,15 @@ export class RecordedHistory {
     }
   }
 
-  /** What was called in a scope that is served as a whole counts as requested. */
+  /** The calls in a scope that is served as a whole count as requested. */
   passedOver(covers: (scope: string) => boolean): void {
     for (const [callId, { scope }] of this.#unserved)
       if (scope !== undefined && covers(scope)) this.#unserved.delete(callId)
   }
 
   /**
-   * The first call that was requested before this place, and that the current code has not requested. What is called inside of another call does not count:
-   * the code of a tool may go another way when it is carried out again.
+   * The first call that was requested before this place and that the current code has not requested. Calls made within another call do not count: the code of a
+   * tool may take another path when it runs again.
    */
   unmadeBefore(place: number): string | undefined {
     for (const { callId, requestedAfter, parentCall } of this.#unserved.values()) {
@@ -192,14 +195,14 @@ export class RecordedHistory {
     return undefined
   }
 
-  /** The code waits for what came after a request that it does not make. */
+  /** The error for code that waits for something recorded after a request that the code does not make. */
   neverRequested(callId: string): ResumeDiverged {
     const unmade = [...this.#unserved.values()].filter((each) => each.callId === callId)
     const message = `the record holds calls that were requested before what the code waits for now, and the code does not ask for them: ${names(unmade)}; nothing was run`
     return absenceOf(message, { expected: unmade.map(shown), actual: null }, this.#code)
   }
 
-  /** Calls of the run that this one is a branch of, which the current code has not requested. */
+  /** Calls inherited from the run that this run branched from, which the current code has not requested. */
   inheritedLeft(): readonly RecordedCall[] {
     const { inherited } = this.run
     return inherited === undefined
@@ -207,14 +210,14 @@ export class RecordedHistory {
       : [...this.#unserved.values()].filter(({ callId }) => inherited.calls.has(callId))
   }
 
-  /** The current code has rolled this scope back, too: equal calls are new ones from here on. */
+  /** The current code has rolled this scope back as well: equal calls are new calls from here on. */
   rolledBack(scope: string | undefined): void {
     for (const call of this.run.calls.values()) {
       if (isCovered(scope, call.scope) && call.undone === 'compensated') this.#undone.add(call.callId)
     }
   }
 
-  /** How many events had been recorded by the end of the rollback of this scope; undefined where there was none. */
+  /** Number of events that had been recorded by the end of the rollback of this scope; undefined if there was none. */
   rolledBackAfter(scope: string): number | undefined {
     const inherited = this.run.inherited?.scopes.has(scope) === true ? 0 : undefined
     const begun = this.run.rollbacks.find((each) => each.scope === scope)?.after ?? inherited
@@ -225,12 +228,12 @@ export class RecordedHistory {
     return last
   }
 
-  /** Throws where recorded calls were never requested: the code took another way. */
+  /** Throws if recorded calls were never requested. */
   mustBeSpent(): void {
     this.#mustBeEmpty([...this.#unserved.values()])
   }
 
-  /** Throws where the code goes on by itself before it has requested all that it inherits. */
+  /** Throws if the code starts new work before it has requested all calls that it inherits. */
   mustHaveInherited(): void {
     this.#mustBeEmpty(this.inheritedLeft())
   }
@@ -241,7 +244,7 @@ export class RecordedHistory {
     throw absenceOf(message, { expected: remaining.slice(0, SHOWN_MAX).map(shown), actual: null }, this.#code)
   }
 
-  /** A call that the record does not hold. */
+  /** The error for a call that the record does not hold. */
   unknown(query: RequestedCall): ResumeDiverged {
     return this.#diverged(query, [])
   }
@@ -250,7 +253,7 @@ export class RecordedHistory {
     return this.run.byKey.get(this.#slot(phase, key))?.find(({ callId }) => !this.#undone.has(callId))
   }
 
-  /** The key that the record has for a call: its own, or the one that it has where its arguments were left out. */
+  /** The key under which the record holds a call: its plain key, or the blind key of a call whose arguments were left out. */
   #slot(phase: string, key: string): string {
     const slot = slotOf(phase, key)
     const { byKey, approvals, refusals } = this.run
@@ -258,12 +261,12 @@ export class RecordedHistory {
     return slotOf(phase, blindCallKey(this.#callKey, key))
   }
 
-  /** Of a call that was not made, or is to be made again after it was undone. */
+  /** The approval of a call that was not made, or that is to be made again after it was undone. */
   #approvalOf({ phase, key }: Pick<RequestedCall, 'phase' | 'key'>): RecordedApproval | undefined {
     return this.run.approvals.get(this.#slot(phase, key))
   }
 
-  /** What was answered at this point in place of an outcome: each once, as it was answered once. */
+  /** The refusal that was answered at this point in place of an outcome. Each refusal is served once. */
   #refusalOf(
     { phase, key }: RequestedCall,
     attempts: number,
@@ -276,11 +279,11 @@ export class RecordedHistory {
     const recorded = all[place]
     if (recorded === undefined) return undefined
     const before = this.run.byKey.get(slot)?.at(-1)?.attempts.slice(attempts, recorded.afterAttempts) ?? []
-    // Attempts that no code saw the end of are passed over, here as well.
+    // As in `next`, attempts whose end the code never saw are skipped.
     return before.every(isUnseen) ? { ...recorded, place } : undefined
   }
 
-  /** By the budget, and for other reasons, in order. */
+  /** Refusals by the budget and for other reasons, in recorded order. */
   #refusalsOf(slot: string, claim: Pick<RequestedCall, 'phase' | 'key'>): readonly RecordedRefusal[] {
     const { refusals, byKey } = this.run
     const others = this.#refused({ kind: 'claim', body: { ...claim, runFence: 0 } })
@@ -294,7 +297,7 @@ export class RecordedHistory {
     )
   }
 
-  /** What the code was refused when it requested this, where it may have caught that. */
+  /** The recorded refusal of this request, which the code may have caught at that time. */
   refused(requested: Requested): Refused | undefined {
     return this.#refused(requested)[0]
   }
@@ -317,7 +320,7 @@ export class RecordedHistory {
     return divergenceOf(differing, details, this.#code, stack)
   }
 
-  /** As they were asked for; undefined where the record has them elsewhere, or not at all. */
+  /** The arguments as requested; undefined if the record stores them separately, or not at all. */
   #wholeArgs({ callId, args, phase }: RecordedCall): Json | undefined {
     if (!isJsonObject(args)) return args
     if ('argsRef' in args) return undefined
@@ -333,7 +336,7 @@ export class RecordedHistory {
   }
 }
 
-/** A request says more than its digest. */
+/** Omits the fingerprint of a request that is present in full. */
 function withoutDigest(args: Json | undefined): Json | undefined {
   if (!isJsonObject(args ?? null) || (args as JsonObject).request === undefined) return args
   const { fingerprint: _, ...rest } = args as JsonObject
@@ -344,7 +347,7 @@ function isUnseen({ outcome }: RecordedAttempt): boolean {
   return outcome === undefined || ((outcome.kind === 'unknown' || outcome.kind === 'not-executed') && !outcome.seen)
 }
 
-/** A failure that the code at that time saw is a failure now; an attempt that died with its process is none. */
+/** A failure that the code saw at that time is served as a failure; an attempt that died with its process is not served. */
 function servedAs(recorded: RecordedOutcome): Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }> | undefined {
   if (recorded.kind === 'succeeded' || recorded.kind === 'failed') return recorded
   return recorded.seen ? { kind: 'failed', error: { message: recorded.reason, code: 'outcome-unknown' } } : undefined

@@ -1,4 +1,4 @@
-/** @module What became of a call, as its outcome on record says it. */
+/** @module The outcome of a call, read from its recorded events. */
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { lacks } from '../../../schemas/redacted-parts.ts'
@@ -8,16 +8,16 @@ export type RecordedOutcome =
   | {
       readonly kind: 'succeeded'
       readonly result: Json
-      /** In place of the result, where that is stored beside the events, or nowhere. */
+      /** Replaces the result if that is stored outside the events, or not at all. */
       readonly resultRef?: ValueRef
-      /** Some of the result was left out by the policy. */
+      /** The redaction policy removed part of the result. */
       readonly redacted?: true
       readonly unrecorded?: { readonly reason: string; readonly answered?: true | undefined }
     }
   | { readonly kind: 'failed'; readonly error: Failure }
-  /** `seen`: its own process reported it, and the code of that time saw it as a failure; else the process was gone. */
+  /** `seen`: the process that made the call reported it, and the code saw it as a failure; otherwise the process had died. */
   | { readonly kind: 'unknown'; readonly seen: boolean; readonly reason: string }
-  /** Somebody looked: it was not executed. */
+  /** A person or a check found that the call was not executed. */
   | { readonly kind: 'not-executed'; readonly seen: boolean; readonly reason: string }
 
 type Before = RecordedOutcome | undefined
@@ -47,7 +47,7 @@ export function isOutcome(type: string): type is OutcomeType {
   return Object.hasOwn(OUTCOMES, type)
 }
 
-/** `before` is what was known of the same attempt. Undefined for an event that is no outcome. */
+/** `before` is the known outcome of the same attempt. Returns undefined for an event that is not an outcome. */
 export function outcomeOf(type: string, data: JsonObject, before: Before): RecordedOutcome | undefined {
   if (!isOutcome(type)) return undefined
   // The table pairs each type with its own body.

@@ -1,4 +1,4 @@
-/** @module A run's record as the runtime needs it: calls with every outcome in order, rollbacks, and the end. A pure fold. */
+/** @module A run's record as the runtime needs it: calls with all outcomes in order, rollbacks, and the end. A pure fold. */
 import { eachOf, ignore } from '../../../projections/fold-table.ts'
 import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
@@ -16,9 +16,9 @@ import { redactedParts } from './redacted-parts.ts'
 export interface RecordedAttempt {
   readonly claimedAt: string
   endedAt?: string
-  /** How many events had been recorded by then. */
+  /** Number of events that had been recorded by then. */
   endedAfter?: number
-  /** Undefined where the process died first. */
+  /** Undefined if the process died first. */
   outcome?: RecordedOutcome
 }
 
@@ -27,41 +27,41 @@ export interface RecordedCall {
   readonly key: string
   readonly tool: string
   readonly phase: 'forward' | 'compensation' | 'model'
-  /** What names them, where they are stored beside the events. */
+  /** The arguments, or a reference to them if they are stored outside the events. */
   readonly args: Json
   readonly argsDigest: string
   readonly compensate: 'none' | 'not-needed' | { readonly tool: string } | undefined
   readonly scope: string | undefined
   readonly occurrence: number
   readonly parentCall: string | undefined
-  /** How many events had been recorded with its first claim. */
+  /** Number of events that had been recorded with its first claim. */
   readonly requestedAfter: number
-  /** The run that it was made in: that of a branch, or one that it left. */
+  /** The run that the call was made in: a branch, or the run that it branched from. */
   readonly runId: string
   readonly attempts: RecordedAttempt[]
-  /** How its undoing ended, where it was undone. */
+  /** The result of compensating the call, if that was attempted. */
   undone?: 'compensated' | 'failed' | 'unknown'
-  /** When that was on record, and how many events were by then. */
+  /** When the compensation was recorded, and how many events had been recorded by then. */
   undoneAt?: string
   undoneAfter?: number
-  /** Undone as far as it can be: some of it stands. */
+  /** The call was undone as far as possible; some of its effects remain. */
   leftStanding?: boolean
 }
 
 /** A claim that the budget refused. */
 export interface RecordedRefusal {
   readonly refusal: Problem
-  /** How many events had been recorded with it. */
+  /** Number of events that had been recorded with the refusal. */
   readonly after: number
-  /** Attempts of the call that were on record by then. */
+  /** Attempts of the call that had been recorded by then. */
   readonly afterAttempts: number
 }
 
-/** A call that was requested and not made: it has no attempts. */
+/** A call that was requested, needs an approval and was not made: it has no attempts. */
 export interface RecordedApproval {
   readonly call: RecordedCall
   readonly onDenied: 'error' | 'rollback'
-  /** Where somebody denied it, or nobody decided in time; and how many events had been recorded with that. */
+  /** Set if the approval was denied or expired, with the number of events that had been recorded with that. */
   refusal?: Problem
   refusedAfter?: number
 }
@@ -70,14 +70,14 @@ type Denial = { readonly code: LedgerErrorCode; readonly detail: string; readonl
 
 interface RecordedRollback {
   readonly scope: string | undefined
-  /** How many events had been recorded with its start. */
+  /** Number of events that had been recorded with its start. */
   readonly after: number
   readonly reason: string
-  /** Of a run within a run: what its code ended with. */
+  /** For a run within a run: the error that its code ended with. */
   readonly error?: Failure
 }
 
-/** Calls, and scopes that were rolled back, up to so many events. */
+/** Calls and rolled-back scopes among the first `until` events of the run that a branch left. */
 interface Inherited {
   readonly until: number
   readonly calls: ReadonlySet<string>
@@ -90,38 +90,38 @@ type RecordedEnd =
   | { readonly kind: 'compensated'; readonly status: EventBody<'RunCompensated'>['status'] }
 
 export interface RecordedRun {
-  /** Whose events are folded now. */
+  /** The run whose events are being folded. */
   runId: string
   name: string
   startedAt: string
   input: Json
-  /** Its limits, as it was started with them. */
+  /** Budget limits that the run was started with. */
   budget?: BudgetLimits
-  /** What names the input, where it is stored beside the events. */
+  /** Reference to the input, if that is stored outside the events. */
   inputRef?: ValueRef
   events: number
   readonly calls: Map<string, RecordedCall>
   /** Forward and model calls by key, oldest generation first. */
   readonly byKey: Map<string, RecordedCall[]>
   readonly refusals: Map<string, readonly RecordedRefusal[]>
-  /** What code was refused otherwise, by the digest of its request (`requestMark`). */
+  /** Other refusals that the code received, by the digest of the request (`requestMark`). */
   readonly refused: Map<string, readonly Pick<RecordedRefusal, 'refusal' | 'after'>[]>
-  /** Calls that waited, or wait, for an approval and were not made, by key: the newest of each. */
+  /** Calls that waited or wait for an approval and were not made, by key: the newest of each. */
   readonly approvals: Map<string, RecordedApproval>
-  /** Waits for signals and times, each as a call of its place. */
+  /** Waits for signals and times, each represented as a call. */
   readonly waits: Map<string, RecordedCall>
-  /** Payloads of signals that wait for a wait. */
+  /** Payloads of signals that arrived before their wait. */
   readonly heldSignals: Map<string, Json>
   readonly rollbacks: RecordedRollback[]
   readonly handoffs: RecordedHandoffs
   readonly forks: RecordedFork[]
-  /** Where the run came from, where it is a branch. */
+  /** Origin of the run, if it is a branch. */
   branchOf?: EventBody<'RunStarted'>['branchOf']
-  /** What the policy left out that its code was handed, or is found by. */
+  /** Parts removed by the redaction policy that the code received, or that identify a call. */
   readonly redacted: string[]
-  /** Calls that were claimed again beyond what a branch inherits. */
+  /** Calls that were claimed again after the part that a branch inherits. */
   readonly reclaimed: Set<string>
-  /** What a branch is served of the run that it left. */
+  /** The part of the parent run's record that is served to a branch. */
   inherited?: Inherited
   end?: RecordedEnd
 }
@@ -154,11 +154,11 @@ export async function readRun(events: AsyncIterable<RunEvent>): Promise<Recorded
   return run
 }
 
-/** Folds one event; one of a type that this build does not know is counted and no more. */
+/** Folds one event; an event of an unknown type is only counted. */
 export function foldEvent(run: RecordedRun, event: RunEvent): void {
   run.events += 1
   if (!Object.hasOwn(FOLDS, event.type)) return
-  // The table pairs each type with the fold of its own body.
+  // `FOLDS` pairs each type with the fold of its own body.
   run.redacted.push(...redactedParts(event.data))
   const fold = FOLDS[event.type as RunEventType] as ((run: RecordedRun, event: RunEvent, data: unknown) => void) | null
   fold?.(run, event, event.data)
@@ -256,7 +256,7 @@ function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCa
   const args = data.args ?? { argsRef: (argsRef as JsonObject | undefined) ?? null }
   const inherited = run.byKey.get(slotOf(phase, key))?.find((each) => run.inherited?.calls.has(each.callId))
   if (inherited !== undefined) {
-    // A branch tries again what had failed in the run that it left: one call to the code.
+    // A branch retries a call that had failed in the run that it left: the code sees one call.
     run.calls.set(callId, inherited)
     inherited.attempts.push({ claimedAt: time })
     return
@@ -313,8 +313,8 @@ function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
 }
 
 /**
- * Beyond what a branch inherits, the outcome of a call that was claimed within it: it had been requested, and must not run again. An attempt that
- * was claimed later, and whatever undid the call, is the other run's alone.
+ * Folds the outcome of a call that was claimed within the inherited part of a branch and ended after it: the call must not run again. Later attempts, and
+ * compensations of the call, belong to the other run alone.
  */
 export function foldLateOutcome(run: RecordedRun, event: RunEvent): void {
   const callId = String(event.data.callId)

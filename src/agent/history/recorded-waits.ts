@@ -1,4 +1,4 @@
-/** @module Waits as a run's record tells them: each as a call of its place, with one attempt. */
+/** @module Waits in a run's record, each represented as a call with one attempt. */
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { TIMED_OUT, waitCallKey, waitTool } from '../waits/wait-call.ts'
@@ -11,7 +11,7 @@ interface Attempt {
   outcome?: RecordedOutcome
 }
 
-/** As a call that was claimed and has no outcome. */
+/** Represents a wait as a call that was claimed and has no outcome. */
 export function recordedWait(
   data: EventBody<'WaitStarted'>,
   { runId, time, after }: { runId: string; time: string; after: number },
@@ -23,7 +23,7 @@ export function recordedWait(
   return { ...call, scope, occurrence, parentCall, requestedAfter: after, runId, attempts }
 }
 
-/** `after`: how many events had been recorded by then. */
+/** `after`: number of events that had been recorded by then. */
 export function endWait(
   wait: { readonly attempts: readonly Attempt[] } | undefined,
   { time, after, outcome }: { readonly time: string; readonly after: number; readonly outcome: RecordedOutcome },
@@ -32,7 +32,7 @@ export function endWait(
   if (attempt !== undefined) Object.assign(attempt, { endedAt: time, endedAfter: after, outcome })
 }
 
-/** What came of a wait: the payload of the signal, nothing, or that it did not come in time. */
+/** The outcome of a wait: the payload of the signal, `null`, or a timeout. */
 export function waitOutcome(outcome: EventBody<'WaitEnded'>['outcome'], payload: Json = null): RecordedOutcome {
   return outcome === 'timed-out' ? TIMED_OUT : { kind: 'succeeded', result: payload }
 }

@@ -1,4 +1,4 @@
-/** @module What redaction left out of a record is nothing that code can go on with: it is told, and never handed a marker (RUN-98). */
+/** @module Errors for values that redaction left out of a record: code never receives a marker in place of a value (RUN-98). */
 import { lacks } from '../../../schemas/redacted-parts.ts'
 import type { Redacted } from '../../../schemas/redaction.ts'
 import { AgentError } from '../errors.ts'
@@ -9,7 +9,7 @@ export function redactedResultError(tool: string, callId: string): AgentError {
   return new AgentError('result-redacted', message, { tool, callId })
 }
 
-/** Of a run that is replayed or branched: what its code was handed, and which calls it made, must stand in the record. */
+/** A run that is replayed or branched must have a complete record of the values its code received and of the calls it made. Throws `result-redacted`. */
 export function mustBeWhole({
   runId,
   redacted,
@@ -23,26 +23,26 @@ export function mustBeWhole({
   throw new AgentError('result-redacted', message, { runId, member: first })
 }
 
-/** Of a run that another is to begin like. */
+/** The error for a run whose redacted input another run is to start with. */
 export function redactedInputError(runId: string): AgentError {
   const message = `the input of the run ${runId} was left out of the record by the policy, at least in part: another run cannot begin with it`
   return new AgentError('result-redacted', message, { runId, member: PART_NAMES.input })
 }
 
-/** Of a run that has ended. */
+/** The error for a completed run whose redacted output is requested. */
 export function redactedOutputError(runId: string): AgentError {
   const message = `the run ${runId} is completed, and its output was left out of the record by the policy, at least in part`
   return new AgentError('result-redacted', message, { runId, member: PART_NAMES.output })
 }
 
-/** What the code of a run would need of a body, and what is not there. */
+/** Names the redacted members of a body that the code of a run needs. */
 export function redactedParts(body: object): string[] {
   return 'redacted' in body
     ? (['input', 'args', 'output'] as const).flatMap((each) => redactedPart(body, each) ?? [])
     : []
 }
 
-/** As a text, for whoever is told: undefined where the body has the member whole. */
+/** The name of the member, for messages; undefined if the body has the whole member. */
 export function redactedPart(body: object, member: 'input' | 'args' | 'output'): string | undefined {
   const { redacted } = body as { readonly redacted?: Redacted }
   return lacks(redacted, member) ? PART_NAMES[member] : undefined

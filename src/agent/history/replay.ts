@@ -1,4 +1,4 @@
-/** @module Replay: the same code over a recorded run. No tool is called, nothing is written; the first divergence ends it. */
+/** @module Replay: runs the same code over a recorded run. No tool is called and nothing is written; the first divergence ends the replay. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import { recordIn } from '../branch/read-record.ts'
@@ -20,29 +20,29 @@ import { RecordedHistory } from './recorded-history.ts'
 import type { RecordedRun } from './recorded-run.ts'
 import { mustBeWhole } from './redacted-parts.ts'
 
-/** What is replayed: a run of the ledger by its id, or a JSONL export of one by its file. */
+/** The run to replay: its id in the ledger, or the file of its JSONL export. */
 export type ReplaySource = string | { readonly file: string }
 
-/** The document of a replay that went to the run's own end. */
+/** The result of a replay that reached the recorded end of the run. */
 export interface ReplayResult<Output> {
   readonly verdict: 'exact'
   readonly runId: string
   /**
-   * What the record was checked by before a word of it was believed: `seals` where the ledger at hand holds these events, whose macs it checks; `links` for a
-   * file of another ledger: its digests and links alone, which whoever has the file can make again. `countersign verify` checks it with that ledger's keys.
+   * How the record was verified before use. `seals`: the connected ledger holds these events and checked their MACs. `links`: the file is from another ledger,
+   * and only its digests and links were checked, which anyone who has the file can recompute. `countersign verify` checks it with that ledger's keys.
    */
   readonly checked: 'seals' | 'links'
-  /** Forward calls that were served. */
+  /** Number of forward calls that were served. */
   readonly calls: number
   readonly end: 'completed' | 'failed' | 'compensated' | 'open'
-  /** Where the run completed. */
+  /** Set if the run completed. */
   readonly output?: Output
-  /** Where it failed: the error that the code threw, and how the run ended then. */
+  /** Set if the run failed: the error that the code threw, and the outcome of a rollback. */
   readonly error?: unknown
   readonly outcome?: RunOutcome
 }
 
-/** Throws `ResumeDiverged` (code `replay-diverged`): `evidence` is the document, with what was expected and what came. */
+/** Throws `ResumeDiverged` (code `replay-diverged`), whose `evidence` holds the expected and the actual value. */
 export async function replayRun<Input, Output>(
   home: { readonly connection: Connection; readonly registry: ToolRegistry },
   source: ReplaySource,
@@ -79,7 +79,7 @@ export async function replayRun<Input, Output>(
   return { ...document, output: home.registry.codecs.decode(came.output) as Awaited<Output> }
 }
 
-/** Every model request that the record holds as a change can be restored whole. Throws `conversation-broken`. */
+/** Checks that every model request that the record holds as a change can be restored in full. Throws `conversation-broken`. */
 function mustTellRequests({ calls }: RecordedRun): void {
   const requests = new RecordedRequests()
   for (const { phase, args } of new Set(calls.values())) if (phase === 'model') requests.whole(args)

@@ -1,6 +1,6 @@
 /**
- * @module The tool-calling loop: asks a model, runs what it calls for, and gives it the real results, until it answers. Every turn of the
- * model and every call is on the record of the run, so that a resume and a replay go through the same conversation.
+ * @module The tool-calling loop: asks a model, runs the calls it requests and returns their results to it, until it answers. Every turn of the model and every
+ * call is recorded, so that a resume and a replay go through the same conversation.
  */
 import type { Json } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
@@ -17,45 +17,45 @@ import { type DescribedTool, describeTools, type LoopTool } from './describe-too
 import type { AssistantMessage, Message, Model, ToolMessage, ToolRequest } from './messages.ts'
 import { TurnFailed, takeTurn } from './turn.ts'
 
-/** What an agent is made of: its model, its tools, and its bounds in turns and calls. */
+/** An agent's configuration: its model, its tools, and its limits in turns and calls. */
 export interface AgentOptions {
   readonly model: Model
-  /** Tools that `cs.tool` made: a list of them, or `cs.tools`, all that there are so far. */
+  /** Tools made by `cs.tool`: a list of them, or `cs.tools` for all tools registered so far. */
   readonly tools: Iterable<LoopTool>
-  /** Part of the scope of its calls; default `agent`. */
+  /** Becomes part of the scope of the agent's calls; default `agent`. */
   readonly name?: string
-  /** Begins every conversation. */
+  /** System message at the start of every conversation. */
   readonly system?: string
-  /** Turns of the model in one conversation; default 20. The next one would be `max-turns`. */
+  /** Maximum number of model turns in one conversation; default 20. Beyond it, the agent throws `max-turns`. */
   readonly maxTurns?: number
-  /** Calls that are run in one turn; those beyond it get an error. Default 64. */
+  /** Maximum number of calls run in one turn; further calls get an error. Default 64. */
   readonly maxCallsPerTurn?: number
-  /** Of its model's turns, milliseconds, renewed while it works: how long a resume waits for a process that died and cannot be proved dead. Default 60,000. */
+  /** Lease of a model turn in ms, renewed while the model works: how long a resume waits for a process whose death cannot be proved. Default 60,000. */
   readonly leaseMs?: number
 }
 
-/** A question, or a conversation to go on with. */
+/** A question, or a conversation to continue. */
 export type Conversation = { readonly prompt: string } | { readonly messages: readonly Message[] }
 
-/** What a conversation came to. */
+/** The result of a conversation. */
 export interface Answer {
   /** The model's last answer. */
   readonly text: string
-  /** The whole conversation, the answer included: to be handed in again with what comes next. */
+  /** The whole conversation including the answer; append the next message and pass it in again to continue. */
   readonly messages: readonly Message[]
   readonly turns: number
-  /** Calls that were requested. */
+  /** Number of calls that the model requested. */
   readonly calls: number
 }
 
-/** A part of a conversation, as it comes. `turn` counts from 1. */
+/** A part of a conversation, in order of arrival. `turn` counts from 1. */
 export type AgentPart =
-  /** A piece of what the model says. */
+  /** A piece of the model's text. */
   | { readonly type: 'text'; readonly turn: number; readonly text: string }
-  /** The model asks for a call, which is carried out once whoever reads asks for the next part. */
+  /** The model requests a call, which runs when the reader requests the next part. */
   | { readonly type: 'call'; readonly turn: number; readonly request: ToolRequest }
   | { readonly type: 'result'; readonly turn: number; readonly message: ToolMessage }
-  /** What came so far was undone, and the conversation begins again. */
+  /** Everything so far was undone, and the conversation starts again. */
   | { readonly type: 'again' }
   /** The last part. */
   | ({ readonly type: 'answer' } & Answer)
@@ -64,13 +64,14 @@ export type AgentPart =
 export interface Agent {
   readonly name: string
   /**
-   * Goes on until the model answers without a call. In a run only. Throws what a tool threw and the model cannot answer for (anything
-   * but `ToolError`, retries used up), `max-turns`, `invalid-model-message`.
+   * Continues until the model answers without a call. Must be called inside a run. Throws a tool's error that the model cannot handle (anything but
+   * `ToolError`, after all retries), `max-turns` and `invalid-model-message`.
    */
   generate(conversation: Conversation): Promise<Answer>
   /**
-   * The same, part by part as it comes, at the pace of its reader: nothing is requested before the first part is, and no call is made before what the model said is
-   * read. Left early, the model is stopped, and what it had said is on record. A resume and a replay give the same parts. Throws like `generate`, when it is read.
+   * Like `generate`, but part by part, at the pace of the reader: no request is sent before the first part is read, and no call is made before the model's text
+   * is read. If the reader stops early, the model is stopped, and its text so far is recorded. A resume and a replay yield the same parts. Throws like
+   * `generate`, while it is read.
    */
   stream(conversation: Conversation): AsyncIterable<AgentPart>
 }
@@ -89,7 +90,7 @@ const AGENT: OptionRules<AgentOptions> = {
 }
 
 /**
- * An agent over a model and tools of one runtime. Throws `unknown-tool`, `tool-registered-twice` and `tool-without-schema`.
+ * Creates an agent from a model and tools of one runtime. Throws `unknown-tool`, `tool-registered-twice` and `tool-without-schema`.
  * @example
  * ```ts
  * import { agent, open, ScriptedModel } from 'countersign/agent'
@@ -117,7 +118,7 @@ export function agent(options: AgentOptions): Agent {
     model: namedModel(options.model),
     leaseMs: options.leaseMs,
   }
-  /** Where the code stands now is where the conversation is held, whoever reads it. */
+  /** The conversation runs at the place in the code where this function is called, regardless of where its parts are read. */
   const conversationOf = (conversation: Conversation, isRead = false): AsyncGenerator<AgentPart, Answer> => {
     checkConversation(conversation)
     const execution = placeHere(name, tools)
@@ -188,7 +189,7 @@ function placeHere(name: string, tools: ReadonlyMap<string, DescribedTool>): Exe
   return execution
 }
 
-/** Tries again from the start, in a scope of its own, where the tool that failed says so; the scope is rolled back before. */
+/** Retries from the start, in a new scope, if the failed tool is configured so; the scope of the failed attempt is rolled back first. */
 async function* converse(
   loop: Loop,
   execution: ExecutionContext,

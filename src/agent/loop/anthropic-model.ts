@@ -1,12 +1,12 @@
-/** @module A model behind the Anthropic messages format: the `@anthropic-ai/sdk` package, or any client of that shape. */
+/** @module Model adapter for the Anthropic messages format: the `@anthropic-ai/sdk` package, or any client of that shape. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { parseStrictText } from '../../signing/strict-json.ts'
 import type { AssistantMessage, Message, Model, ModelPart, ToolDescription, ToolMessage } from './messages.ts'
 
-/** The little of the `@anthropic-ai/sdk` client that is used: pass the client itself, wrapped by `trackAnthropic` where it is to be budgeted. */
+/** The part of the `@anthropic-ai/sdk` client that is used: pass the client itself, wrapped by `trackAnthropic` if its usage is to be budgeted. */
 export interface AnthropicLike {
   readonly messages: {
-    // Its own parameters are typed by the package; any client of this shape fits.
+    // The package types its own parameters; any client of this shape fits.
     create(body: never, options?: never): PromiseLike<unknown>
   }
 }
@@ -25,17 +25,17 @@ interface Block {
   readonly input?: Json
 }
 
-/** Which model is called, and with what: `maxTokens` is the bound of one answer, in tokens. */
+/** The model to call and its request parameters. `maxTokens` is the limit for one answer, in tokens. */
 export interface AnthropicModelOptions {
   readonly model: string
-  /** The format has no default for it. */
+  /** Required, because the format has no default. */
   readonly maxTokens: number
   /** Further members of each request, such as `temperature`. */
   readonly request?: JsonObject
 }
 
 /**
- * A model for `agent()` behind the Anthropic messages format. Throws what the client throws, and `invalid-model-message` for an answer of another shape.
+ * A model for `agent()` behind the Anthropic messages format. Throws errors of the client, and `invalid-model-message` for an answer of another shape.
  * @example
  * ```ts
  * import Anthropic from '@anthropic-ai/sdk'
@@ -78,7 +78,7 @@ function toolOf({ name, description, parameters }: ToolDescription): JsonObject 
   return { name, input_schema: parameters, ...(description !== undefined && { description }) }
 }
 
-/** The format alternates: all results of a turn stand in one message of the user. */
+/** The format requires alternating roles, so all results of a turn go into one user message. */
 function turnsOf(messages: readonly Message[]): JsonObject[] {
   const turns: { role: 'user' | 'assistant'; content: JsonObject[] }[] = []
   for (const message of messages) {
@@ -111,14 +111,14 @@ function resultOf({ callId, content, isError }: ToolMessage): JsonObject {
   return { type: 'tool_result', tool_use_id: callId, content, ...(isError === true && { is_error: true }) }
 }
 
-/** The format takes an object alone. */
+/** The format accepts only an object, so other values are wrapped. */
 function inputOf(args: Json): Json {
   const parsed = typeof args === 'string' ? parseStrictText(args) : { ok: true as const, value: args }
   const value = parsed.ok ? parsed.value : { text: args }
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { value }
 }
 
-/** A block at a time: text in pieces, a call once it is whole. */
+/** Yields text in pieces, and each call once it is complete. */
 async function* partsOf(events: AsyncIterable<StreamEvent>): AsyncGenerator<ModelPart, void> {
   const calls = new Map<number, { id: string; name: string; arguments: string }>()
   for await (const { index = 0, content_block: block, delta } of events) {

@@ -1,4 +1,4 @@
-/** @module A turn of the model as a call on record: what was new in its input, and what it answered. Served on resume and replay. */
+/** @module A turn of the model as a recorded call: the new part of its input, and its answer. Served from the record on resume and replay. */
 import type { Json } from '../../../schemas/json.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { jsonDigest } from '../../signing/digests.ts'
@@ -24,24 +24,24 @@ export function namedModel(model: Model): NamedModel {
   return { name: model.name, complete: (...request) => model.complete(...request) }
 }
 
-/** The conversation, and how much of it the record has. */
+/** The conversation, and how much of it has been recorded. */
 export interface History {
   readonly messages: Message[]
-  /** Messages that earlier turns have recorded. */
+  /** Number of messages that earlier turns recorded. */
   recorded: number
-  /** Of all that was recorded, chained: a turn is the same turn only after the same conversation. */
+  /** Chained digest of everything recorded: a turn matches only after the same conversation. */
   digest: Json
 }
 
 interface ModelTurn {
   readonly leaseMs?: number | undefined
-  /** Somebody reads the texts as they come. */
+  /** The caller reads the texts as they arrive. */
   readonly isRead?: boolean
   readonly model: NamedModel
   readonly tools: ReadonlyMap<string, DescribedTool>
 }
 
-/** Gives the texts as they come, and puts what the model said at the end of the history. Throws `invalid-model-message`, and what the model threw. */
+/** Yields the texts as they arrive, and appends the model's message to the history. Throws `invalid-model-message`, and errors of the model. */
 export async function* askModel(
   execution: ExecutionContext,
   modelTurn: ModelTurn,
@@ -54,7 +54,7 @@ export async function* askModel(
   const args = { messages: reported, after, tools: [...tools.keys()] }
   const { session } = execution
   const stream = new PartStream({ isHalted: () => session.halted !== undefined })
-  // The step does not count the turn itself: a wrapped client inside counts its call, and else the answer tells what was used.
+  // The step does not count this call: a wrapped client inside counts its own calls; otherwise the usage in the answer is counted below.
   const settled = runWithin(here, () => callTool(here, turnSpec(execution, modelTurn, { history, stream }), args))
   const opened = () => {
     if (modelTurn.isRead === true) session.parts.opened(here, model.name, settled)
@@ -69,7 +69,7 @@ export async function* askModel(
   return message
 }
 
-/** For a turn that is served from the record: the recorded texts. */
+/** Yields the texts of a live turn as they arrive, or the recorded texts of a served turn. */
 async function* readAlong(
   stream: PartStream,
   settled: Promise<Json>,
@@ -106,7 +106,7 @@ function turnSpec(
   }
   const inputs = { name: `model:${model.name}`, input: undefined, takes: 'value', execute } as const
   return {
-    // Asking again costs money and changes nothing.
+    // A repeated request costs money but has no other effect.
     ...toolSpec(inputs, { compensate: 'not-needed', onUnknown: 'retry', ...(leaseMs !== undefined && { leaseMs }) }),
     phase: 'model',
     operation: { operation: 'chat', name: model.name },

@@ -1,4 +1,4 @@
-/** @module Options of an agent of the loop, and of a conversation, judged where they are said (RUN-192). */
+/** @module Validates the options of an agent and of a conversation where they are passed in (RUN-192). */
 import { aList, anything, checkOptions, type Rule } from '../option-rules.ts'
 
 const MODEL = 'a function of the messages, or a model such as openAiModel(...) makes one'
@@ -18,7 +18,7 @@ export const aModel: Rule = (model) => {
 export function checkConversation(conversation: unknown): void {
   const goesOn = typeof conversation === 'object' && conversation !== null && 'messages' in conversation
   const member = goesOn ? 'messages' : 'prompt'
-  // One that is gone on with may have its first question with it; as an agent of a step it is handed the signal of that.
+  // A continued conversation may still include its prompt; an agent in a step also receives the step's abort signal.
   const rules = { prompt: anything, messages: goesOn ? aList : anything, abortSignal: anything }
   checkOptions('a conversation', conversation, rules, [member])
 }

@@ -7,7 +7,7 @@ import { specOf } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
 import type { ToolDescription } from './messages.ts'
 
-/** A tool, or one with the JSON Schema of its arguments, where its own schema cannot tell. */
+/** A tool, optionally with the JSON Schema of its arguments, for tools whose own schema cannot be converted. */
 export type LoopTool = AnyTool | { readonly tool: AnyTool; readonly parameters: JsonObject }
 
 export interface DescribedTool {
@@ -15,7 +15,7 @@ export interface DescribedTool {
   readonly description: ToolDescription
 }
 
-/** By name. Throws `unknown-tool`, `tool-registered-twice` and `tool-without-schema`. */
+/** Describes tools, by name. Throws `unknown-tool`, `tool-registered-twice` and `tool-without-schema`. */
 export function describeTools(tools: Iterable<LoopTool>): ReadonlyMap<string, DescribedTool> {
   const described = new Map<string, DescribedTool>()
   for (const loopTool of tools) {
@@ -37,19 +37,19 @@ export function describeTools(tools: Iterable<LoopTool>): ReadonlyMap<string, De
   return described
 }
 
-/** Standard JSON Schema (standardschema.dev), which zod and others bring along. */
+/** Interface of Standard JSON Schema (standardschema.dev), which zod and others implement. */
 interface WithJsonSchema {
   readonly jsonSchema?: { readonly input?: (options: { readonly target: string }) => unknown }
 }
 
 const TARGET = 'draft-2020-12'
-/** A tool that is defined without an input takes what comes, as one value; a function's arguments nobody can guess. */
+/** Schemas of tools without an input schema: one value may be any object; a list of arguments cannot be described. */
 const ANY_VALUE: Readonly<Record<ToolSpec['takes'], JsonObject | undefined>> = {
   value: { type: 'object' },
   list: undefined,
 }
 
-/** What no model can know, nobody calls rightly: an error, as soon as a model is to call it. */
+/** The JSON Schema of a tool's arguments. Throws `tool-without-schema` if there is none, because a model could not call the tool correctly. */
 function schemaOf({ name, input, takes, arity }: ToolSpec, written: JsonObject | undefined): JsonObject {
   const schema = written ?? (input === undefined ? ANY_VALUE[takes] : jsonSchemaOf(input))
   if (schema === undefined) {
@@ -61,7 +61,7 @@ function schemaOf({ name, input, takes, arity }: ToolSpec, written: JsonObject |
   throw new AgentError('tool-without-schema', message, { tool: name })
 }
 
-/** The arguments of a wrapped function in order, which a model has to write within an object. */
+/** Whether the schema describes a function's ordered arguments as an object with the single list member `args`. */
 function isListOf({ properties }: JsonObject): boolean {
   if (!isJsonObject(properties ?? null)) return false
   const { args, ...others } = properties as JsonObject
@@ -74,12 +74,12 @@ function jsonSchemaOf(schema: StandardSchema): JsonObject | undefined {
     const found = jsonSchema?.input?.({ target: TARGET })
     return isJsonObject(found as never) ? (parseJson(JSON.stringify(found)) as JsonObject) : undefined
   } catch {
-    // Some schemas have no JSON form: the arguments are parsed all the same when they come.
+    // Some schemas have no JSON form; the library still parses the arguments of each call.
     return undefined
   }
 }
 
-/** Arguments as the tool takes them. */
+/** Converts arguments to the form that the tool takes: one value, or a list. */
 export function argumentsFor({ spec, description }: DescribedTool, value: unknown): unknown {
   if (spec.takes === 'value') return value
   const listed = isListOf(description.parameters) && isJsonObject(value as never) ? (value as JsonObject).args : value

@@ -1,8 +1,8 @@
-/** @module Whether what a model's function returned is a message of an assistant. By hand: the client package brings no schema library. Pure. */
+/** @module Checks that the return value of a model function is an assistant message. Written by hand because the client package has no schema library. Pure. */
 import type { Json } from '../../../schemas/json.ts'
 import { recordable } from '../calls/recordable.ts'
 
-/** What a model's function returns, once `messageFault` finds nothing in it. Members that are not named here are left out of the record. */
+/** The return value of a model function, valid once `messageFault` returns undefined. Other members are not recorded. */
 export interface ModelMessage {
   readonly content?: string | null
   readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: Json }[]
@@ -10,12 +10,12 @@ export interface ModelMessage {
 }
 
 export interface MessageFault {
-  /** JSON Pointer. */
+  /** JSON Pointer to the invalid value. */
   readonly place: string
   readonly message: string
 }
 
-/** The first place at which a value is no message; undefined where it is one. */
+/** The first place at which a value is not a valid message; undefined if it is valid. */
 export function messageFault(value: unknown): MessageFault | undefined {
   if (!isObject(value)) return { place: '/', message: 'expected an object' }
   const { content, toolCalls, usage } = value
@@ -34,7 +34,7 @@ function toolCallsFault(calls: unknown): MessageFault | undefined {
     for (const name of ['id', 'name']) {
       if (typeof call[name] !== 'string') return { place: `${place}/${name}`, message: 'expected a string' }
     }
-    // Of these `JSON.stringify` would make nothing at all, silently.
+    // `JSON.stringify` silently omits values of these types.
     if (['undefined', 'function', 'symbol'].includes(typeof call.arguments))
       return { place: `${place}/arguments`, message: 'expected a JSON value' }
     const recorded = recordable(call.arguments)

@@ -1,38 +1,38 @@
-/** @module The conversation of an agent with its model: plain messages, whatever the model's own format is. */
+/** @module The conversation of an agent with its model, as messages that are independent of the model's own format. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 
-/** A call that a model asks for. */
+/** A call that a model requests. */
 export interface ToolRequest {
   /** The model's own id of the call; it need not be unique. */
   readonly id: string
   readonly name: string
-  /** A value, or the JSON text of one, as the model wrote it. */
+  /** A value, or its JSON text as the model wrote it. */
   readonly arguments: Json
 }
 
-/** A turn of the model: calls it asks for, or its answer. */
+/** A turn of the model: the calls it requests, or its answer. */
 export interface AssistantMessage {
   readonly role: 'assistant'
   readonly content?: string | null
-  /** Absent or empty: this is the answer. */
+  /** Absent or empty: the message is the answer. */
   readonly toolCalls?: readonly ToolRequest[]
-  /** What the turn used, where no wrapped client records it. */
+  /** Usage of the turn, if no wrapped client records it. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
 }
 
-/** What a call came to, for the model. */
+/** The result of a call, as returned to the model. */
 export interface ToolMessage {
   readonly role: 'tool'
   /** `id` of the request that it answers. */
   readonly callId: string
   readonly name: string
-  /** The tool's result as text: a string as it is, any other value as JSON. */
+  /** The tool's result as text: a string unchanged, any other value as JSON. */
   readonly content: string
-  /** The call failed, or never ran: the content says why. */
+  /** The call failed or was not run; the content gives the reason. */
   readonly isError?: true
 }
 
-/** One message of a conversation, whatever the format of the model is. */
+/** One message of a conversation, independent of the model's format. */
 export type Message = { readonly role: 'system' | 'user'; readonly content: string } | AssistantMessage | ToolMessage
 
 /** A tool as described to a model. */
@@ -43,15 +43,15 @@ export interface ToolDescription {
   readonly parameters: JsonObject
 }
 
-/** What a model function receives beside the conversation. */
+/** Arguments of a model function in addition to the conversation and the tools. */
 export interface ModelContext {
-  /** Aborted with the run, and where nobody reads on. */
+  /** Aborted when the run ends, or when the reader stops. */
   readonly signal: AbortSignal
-  /** Somebody reads along: whoever can answers in parts. */
+  /** The answer is read as it arrives: a model that supports streaming answers in parts. */
   readonly stream: boolean
 }
 
-/** A piece of a turn, as it comes: of its text, or a whole call. */
+/** A part of a turn: a piece of its text, a complete call, or its usage. */
 export type ModelPart =
   | { readonly text: string }
   | { readonly toolCall: ToolRequest }
@@ -60,12 +60,12 @@ export type ModelPart =
 /** A turn: whole, or in parts. */
 export type ModelAnswer = AssistantMessage | AsyncIterable<ModelPart>
 
-/** Asks a model: the conversation and the tools in, its next turn out. */
+/** Requests the next turn from a model, given the conversation and the tools. */
 export type ModelFunction = (
   messages: readonly Message[],
   tools: readonly ToolDescription[],
   context: ModelContext,
 ) => ModelAnswer | Promise<ModelAnswer>
 
-/** Anything that answers a conversation: a function, or an object with a name for the record. */
+/** A model that continues a conversation: a function, or an object with a name for the record. */
 export type Model = ModelFunction | { readonly name: string; readonly complete: ModelFunction }

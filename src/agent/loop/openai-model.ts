@@ -1,12 +1,12 @@
-/** @module A model behind the OpenAI chat format: the `openai` package, or any client of that shape. */
+/** @module Model adapter for the OpenAI chat format: the `openai` package, or any client of that shape. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { AssistantMessage, Message, Model, ModelPart, ToolDescription } from './messages.ts'
 
-/** The little of the `openai` client that is used: pass the client itself, wrapped by `trackOpenAI` where it is to be budgeted. */
+/** The part of the `openai` client that is used: pass the client itself, wrapped by `trackOpenAI` if its usage is to be budgeted. */
 export interface OpenAiLike {
   readonly chat: {
     readonly completions: {
-      // Its own parameters are typed by the package; any client of this shape fits.
+      // The package types its own parameters; any client of this shape fits.
       create(body: never, options?: never): PromiseLike<unknown>
     }
   }
@@ -37,7 +37,7 @@ interface Chunk {
   }[]
 }
 
-/** Which model is called, and with what. */
+/** The model to call and its request parameters. */
 export interface OpenAiModelOptions {
   readonly model: string
   /** Further members of each request, such as `temperature` or `max_completion_tokens`. */
@@ -45,7 +45,7 @@ export interface OpenAiModelOptions {
 }
 
 /**
- * A model for `agent()` behind the OpenAI chat format. Throws what the client throws, and `invalid-model-message` for an answer of another shape.
+ * A model for `agent()` behind the OpenAI chat format. Throws errors of the client, and `invalid-model-message` for an answer of another shape.
  * @example
  * ```ts
  * import { agent, open, openAiModel } from 'countersign/agent'

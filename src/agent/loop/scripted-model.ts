@@ -1,9 +1,9 @@
-/** @module A model that plays a script: for tests, and for examples without a key. */
+/** @module A model that follows a script, for tests and for examples without an API key. */
 import type { Json } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
 import type { AssistantMessage, Message, ToolRequest } from './messages.ts'
 
-/** A call that a scripted model asks for. */
+/** A call that a scripted model requests. */
 export interface ScriptedCall {
   readonly tool: string
   readonly args?: Json
@@ -12,15 +12,15 @@ export interface ScriptedCall {
 type ScriptedTurn =
   /** The answer. */
   | string
-  /** One call, or calls side by side. */
+  /** One call, or several calls in the same turn. */
   | ScriptedCall
   | readonly ScriptedCall[]
-  /** Whatever follows from the conversation so far. */
+  /** Computes the turn from the conversation so far. */
   | ((messages: readonly Message[]) => Exclude<ScriptedTurn, (...args: never) => unknown>)
 
 /**
- * Says the nth thing at its nth turn of a conversation, whoever asks: a resumed run hears the same. For tests, and for examples without a key. Throws
- * `script-over` beyond the last turn.
+ * Answers the nth turn of a conversation with the nth entry of the script, so that a resumed run gets the same answers. For tests, and for examples without an
+ * API key. Throws `script-over` beyond the last turn.
  * @example
  * ```ts
  * import { agent, open, ScriptedModel } from 'countersign/agent'

@@ -1,7 +1,7 @@
-/** @module A failure that is the model's to deal with. */
+/** @module Errors that are returned to the model as the result of a call. */
 
 /**
- * To be thrown by a tool: its text is the answer to the model, the call is on record as failed, and nothing is retried or rolled back.
+ * Thrown by a tool to answer the model with its message: the call is recorded as failed, and nothing is retried or rolled back.
  * @example
  * ```ts
  * import { agent, open, ScriptedModel, ToolError } from 'countersign/agent'
@@ -29,8 +29,8 @@ export class ToolError extends Error {
 }
 
 /**
- * Nobody approved the call in time (`approval-expired`), or somebody denied it (`approval-denied`): it did not run. For a model it is an answer, like every
- * `ToolError`; the message has the comment.
+ * The approval of a call expired (`approval-expired`) or was denied (`approval-denied`), so the call did not run. Like every `ToolError` it is returned to the
+ * model; its message includes the approver's comment.
  * @example
  * ```ts
  * import { ApprovalDenied, open } from 'countersign/agent'
@@ -53,8 +53,8 @@ export class ApprovalDenied extends ToolError {
 }
 
 /**
- * A tool ran, and its result is too large to be recorded: an answer for its caller, who may ask for less. It is recorded as what it is, a
- * success whose result is not there; a rollback undoes the call.
+ * A tool ran, but its result is too large to be recorded; the caller may request less. The call is recorded as a success without a result, and a rollback
+ * undoes it.
  * @example
  * ```ts
  * import { open, ResultTooLarge } from 'countersign/agent'
@@ -74,11 +74,12 @@ export class ResultTooLarge extends ToolError {
   }
 }
 
-/** Its code. */
+/** Error code of `ToolTimedOut`. */
 export const TIMED_OUT = 'tool-timed-out'
 
 /**
- * A tool without effects (`effects: 'none'`) gave no result in time, its retries included (`tool-timed-out`): an answer for its caller, and for a model.
+ * A tool without effects (`effects: 'none'`) gave no result in time, including all retries (`tool-timed-out`). The error is returned to the caller and to a
+ * model.
  * @example
  * ```ts
  * import { open, ToolTimedOut } from 'countersign/agent'
@@ -92,18 +93,18 @@ export const TIMED_OUT = 'tool-timed-out'
 export class ToolTimedOut extends ToolError {
   override readonly code = TIMED_OUT
 
-  /** Of a tool whose last try ended so. */
+  /** The error for a tool whose last attempt timed out. */
   static of(tool: string, cause: Error): ToolTimedOut {
     return new ToolTimedOut(`${tool} gave ${cause.message}: it changes nothing, and may be called again`, { cause })
   }
 }
 
-/** It may be tried again, live and as the record gives it back alike. */
+/** Whether the error is a timeout, which may be retried. Recognises live errors and errors restored from the record. */
 export function isTimedOut(error: unknown): boolean {
   return isToolError(error) && 'code' in error && error.code === TIMED_OUT
 }
 
-/** Also as the record gives it back on resume and replay. */
+/** Recognises live errors and errors that a resume or replay restores from the record. */
 export function isToolError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ToolError'
 }

@@ -1,9 +1,9 @@
-/** @module A turn of the model in parts: put together for the record, and taken apart again as it came. */
+/** @module Model turns in parts: joined into one message for the record, and split again into the original pieces. */
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
 import type { ModelMessage } from './message-fault.ts'
 import type { ModelPart } from './messages.ts'
 
-/** The turn of these parts; `parts`: the lengths of its texts, in UTF-16 code units. What is no part stands where the check of the message finds it. */
+/** Joins parts into a message; `parts` holds the lengths of its texts, in UTF-16 code units. An invalid part is placed where the message check reports it. */
 export function messageOf(parts: readonly unknown[]): ModelMessage & { readonly parts: readonly number[] } {
   const all = parts as readonly Partial<Record<'text' | 'toolCall' | 'usage', unknown>>[]
   const texts = all.flatMap((part) => ('text' in part ? [part.text] : []))
@@ -24,7 +24,7 @@ export function textOf(part: unknown): string | undefined {
   return typeof text === 'string' ? text : undefined
 }
 
-/** The texts of a turn as they came; one that did not come in parts is one. */
+/** Splits the text of a turn into the pieces that arrived; a text that did not arrive in parts is one piece. */
 export function textsOf(message: Json): readonly string[] {
   if (!isJsonObject(message) || typeof message.content !== 'string') return []
   const { content, parts } = message

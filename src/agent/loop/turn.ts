@@ -1,4 +1,4 @@
-/** @module One turn: every call that the model requested, side by side, each with its real result or an error that the model can read. */
+/** @module One turn: runs all calls that the model requested concurrently and returns for each its result or an error that the model can read. */
 import { parseStrictText } from '../../signing/strict-json.ts'
 import { callTool } from '../calls/call.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
@@ -11,7 +11,7 @@ import { argumentsFor, type DescribedTool } from './describe-tools.ts'
 import type { ToolMessage, ToolRequest } from './messages.ts'
 import { isToolError } from './tool-error.ts'
 
-/** A throw that is not the model's to answer, with the tool whose it was. */
+/** An error that is not returned to the model, with the tool that threw it. */
 export class TurnFailed extends Error {
   readonly spec: ToolSpec
 
@@ -27,7 +27,7 @@ export interface TurnOptions {
   readonly callsMax: number
 }
 
-/** Answers in the order of the requests. Throws `TurnFailed` once every call has ended. */
+/** Returns answers in the order of the requests. Throws `TurnFailed` once every call has ended. */
 export async function takeTurn(
   execution: ExecutionContext,
   requests: readonly ToolRequest[],
@@ -58,7 +58,7 @@ async function answerTo(execution: ExecutionContext, request: ToolRequest, tool:
     return { role: 'tool', callId: request.id, name: request.name, content: textOf(whole) }
   } catch (error) {
     if (isToolError(error)) return refusal(request, error.message)
-    // Without a call on record the arguments themselves were refused; behind one, those of a call that the tool made.
+    // If no call was recorded, the arguments of this call were refused; otherwise the error comes from a call that the tool itself made.
     const unfit = error instanceof AgentError && UNFIT.has(error.code) && trace.callId === undefined
     if (unfit) return refusal(request, error.message)
     if (continuesAfter(execution, spec, error)) return refusal(request, thrownText(error))
@@ -66,7 +66,7 @@ async function answerTo(execution: ExecutionContext, request: ToolRequest, tool:
   }
 }
 
-/** The tool says that its failures are the model's to deal with. */
+/** Whether the tool is configured so that its failures are returned to the model. */
 function continuesAfter(execution: ExecutionContext, { onFailure, retryScope }: ToolSpec, error: unknown): boolean {
   return onFailure === 'continue' && retryScope === 'tool' && mayPassOver(execution, error)
 }
@@ -75,7 +75,7 @@ const UNFIT: ReadonlySet<string> = new Set(['invalid-arguments', 'not-recordable
 
 type Arguments = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }
 
-/** Models write arguments as JSON text; none at all is an empty object. */
+/** Models write arguments as JSON text; an empty text means an empty object. */
 function argumentsOf({ arguments: input }: ToolRequest): Arguments {
   if (typeof input !== 'string') return { ok: true, value: input }
   if (input.trim() === '') return { ok: true, value: {} }
@@ -91,7 +91,7 @@ function refusal({ id, name }: ToolRequest, content: string): ToolMessage {
   return { role: 'tool', callId: id, name, content, isError: true }
 }
 
-/** The parts of a tool's result: their text, where all are text. */
+/** Collects the parts of a streaming tool's result: joined if all are strings, else as a list. */
 async function wholeOf(parts: AsyncIterable<unknown>): Promise<unknown> {
   const all: unknown[] = []
   for await (const part of parts) all.push(part)

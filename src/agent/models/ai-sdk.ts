@@ -1,4 +1,6 @@
-/** @module `aiSdkMiddleware`: language and embedding models of the AI SDK (`ai` from version 6, V3), by `wrapLanguageModel` and `wrapEmbeddingModel`. */
+/**
+ * @module `aiSdkMiddleware` tracks language and embedding models of the AI SDK (`ai` from version 6, V3) through `wrapLanguageModel` and `wrapEmbeddingModel`.
+ */
 
 import type { Json } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
@@ -55,9 +57,9 @@ export interface AiSdkMiddleware {
 }
 
 /**
- * For `wrapLanguageModel({model, middleware: aiSdkMiddleware()})`, and `wrapEmbeddingModel`: inside a run each `doGenerate`, `doStream` and `doEmbed` is reserved, recorded
- * and served. The runtime retries; when it has, the error that comes out is one that the SDK does not try again. Prices are found by
- * the model's own `provider` and `modelId`. Bodies and headers of the exchange are not on record.
+ * For `wrapLanguageModel({model, middleware: aiSdkMiddleware()})` and `wrapEmbeddingModel`: inside a run, budget is reserved for each `doGenerate`, `doStream`
+ * and `doEmbed`, and the call is recorded and served. The runtime retries; after the last retry it throws an error that the SDK does not retry. Prices are
+ * found by the model's own `provider` and `modelId`. Bodies and headers of the exchange are not recorded.
  * @example
  * ```ts
  * import { generateText, wrapLanguageModel } from 'ai'
@@ -165,7 +167,7 @@ function sent(params: object, { maxOutputTokens, signal }: ModelCallContext): ne
   return { ...params, ...(maxOutputTokens !== undefined && { maxOutputTokens }), abortSignal: both } as never
 }
 
-/** What the provider's package adds for debugging stays off the record. */
+/** Omits the raw request, body and headers, which the provider's package adds for debugging. */
 function recordable(result: unknown): unknown {
   const { request: _, response, ...rest } = fieldsIn(result)
   const { body: __, headers: ___, ...metadata } = fieldsIn(response)
@@ -198,7 +200,7 @@ function usageIn(usage: unknown): ModelUsage | undefined {
   }
 }
 
-/** The SDK tries again what calls itself retryable: here that was done, and reserved. */
+/** The SDK retries errors marked as retryable; the runtime has already done so, with reservations, so such an error is wrapped in one that is not. */
 function enough(error: unknown): never {
   if (!isRetryable(error)) throw error
   const message = thrownText(error)

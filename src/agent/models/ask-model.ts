@@ -1,4 +1,4 @@
-/** @module A model call as a call of the run: reserved, carried out, settled with what it used, and served from the record. */
+/** @module A model call as a call of the run: budget is reserved, the model is called, usage is settled, and the answer is served from the record later. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Reserve } from '../../../schemas/requests.ts'
 import type { Usage } from '../../../schemas/values.ts'
@@ -21,28 +21,28 @@ import { MODEL_BACKOFF, modelWaitMs } from './provider-errors.ts'
 import { caughtFromProvider } from './provider-failure.ts'
 import { remainingBudget } from './remaining-budget.ts'
 
-/** A model call, whatever the provider. */
+/** A model call, independent of the provider. */
 export interface ModelAsk {
   readonly provider: string
-  /** What it is to a tracer; default: `chat`. */
+  /** Operation name for tracing; default `chat`. */
   readonly operation?: 'embeddings'
   readonly model: string
-  /** As it is recorded; what is in it identifies the call. */
+  /** The request as it is recorded; its content identifies the call. */
   readonly request: Json
-  /** Projected. */
+  /** Projected number of input tokens. */
   readonly inputTokens: number
-  /** The caller's own bound. */
+  /** The caller's own limit on the answer, in tokens. */
   readonly outputTokens: number | undefined
-  /** Whether `call` can hold the provider to a bound that the caller did not name; default true. */
+  /** Whether `call` can pass the provider an output limit that the caller did not set; default true. */
   readonly boundable?: boolean
   readonly settings: ModelSettings
-  /** Classes of the provider's package, made again where one was thrown. */
+  /** Error classes of the provider's package, which are restored for recorded errors. */
   readonly errors?: readonly ErrorClass[] | undefined
 }
 
-/** What `call` of `run.model` receives: the context of the call, and the bound on its answer in tokens. */
+/** Passed to `call` of `run.model`: the context of the call, and the limit on the answer in tokens. */
 export interface ModelCallContext extends CallContext {
-  /** The limit for the provider: the bound that was reserved for; undefined where nothing bounds the call. */
+  /** The output limit for which budget was reserved, to be passed to the provider; undefined if the call is unlimited. */
   readonly maxOutputTokens: number | undefined
 }
 
@@ -56,7 +56,7 @@ export interface AnswerAsk<Answer> extends ModelAsk {
 const RETRIES = 2
 const FREE = { input: '0', output: '0' } as const
 
-/** The answer as it would be read from the record, live as well. Throws `unbounded-output`, `unknown-price`, `not-recorded`. */
+/** Returns the answer in the form in which it is read from the record, also for a live call. Throws `unbounded-output`, `unknown-price`, `not-recorded`. */
 export async function askModel<Answer>(
   execution: ExecutionContext,
   ask: AnswerAsk<Answer>,
@@ -87,24 +87,24 @@ export async function askModel<Answer>(
 
 export interface Used {
   readonly tokens: ModelUsage
-  /** Counted here: the provider does not say. */
+  /** The tokens were counted here, because the provider did not report them. */
   readonly estimated: boolean
 }
 
-/** What a failed try left behind. */
+/** The state in which a failed attempt ended. */
 export interface Opened {
   readonly opened: boolean
   readonly used: ModelUsage | undefined
-  /** What the caller had of the answer, as it is recorded. */
+  /** The part of the answer that the caller had received, in recorded form. */
   readonly received?: JsonObject
 }
 
-/** What one kind of model call does and tells. */
+/** Execution and accounting of one kind of model call. */
 export interface Carried {
   readonly execute: (context: ModelCallContext) => Promise<JsonObject>
-  /** What a success used; undefined: nobody can tell. */
+  /** Usage of a successful call; undefined if it is unknown. */
   readonly used: () => Used | undefined
-  /** Of the last try: whether the caller had part of the answer, and what is counted of it. */
+  /** For the last attempt: whether the caller had received part of the answer, and the usage counted for it. */
   readonly failed: () => Opened
 }
 
@@ -114,7 +114,7 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
   let bound: Projection['outputTokens']
   const { conversations } = execution.session
   const execute = (args: unknown, context: CallContext): unknown => {
-    // It is claimed, and so on record.
+    // The call has been claimed, so its request is recorded.
     conversations.recorded((args as JsonObject).request)
     return carried.execute({ ...context, maxOutputTokens: bound })
   }
@@ -140,7 +140,7 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
     usageOfFailure: ({ kind }, { reserved }) => {
       const { opened, used } = carried.failed()
       if (opened && used !== undefined) return recordedUsage(used, rate, true)
-      // Cut, or abandoned: what it may have cost is charged. A provider that refused charged nothing.
+      // An interrupted or abandoned call is charged its whole reservation. A provider that refused the request charged nothing.
       return opened || kind === 'unknown' ? inFull(reserved) : undefined
     },
     failure: (error) => failureOnRecord(error, { ...settings, ...carried.failed(), errors: ask.errors }),
@@ -153,12 +153,12 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
   }
 }
 
-/** A served request is on record, too; what a branch inherits is on that of another run. */
+/** Marks a served request as recorded, unless it is inherited by a branch: then it is in the record of another run. */
 export function noteServed({ session }: ExecutionContext, { request }: JsonObject, { callId = '' }: CallTrace): void {
   if (session.history?.run.inherited?.calls.has(callId) !== true) session.conversations.recorded(request)
 }
 
-/** The request as what is new in it. */
+/** Replaces a request by its change since an earlier one, if that is shorter. */
 function shorter(args: Json, conversations: ConversationBook): Json {
   if (!isJsonObject(args) || args.request === undefined) return args
   const { request, ...identity } = args
@@ -188,8 +188,8 @@ export function byPosition(execution: ExecutionContext): ExecutionContext {
 }
 
 /**
- * Where the content of a served call is requested again: in a scope of its own below `origin`, where it was requested first, so that what
- * comes after keeps its place.
+ * The place at which a served call is requested again because its content was not recorded: a new scope below `origin`, the place of the first request, so that
+ * later calls keep their places. Throws `not-recorded` unless `onMissing` is `call` and the run is live.
  */
 export function repeatedRequestPlace(
   origin: ExecutionContext,

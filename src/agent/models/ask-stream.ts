@@ -1,4 +1,4 @@
-/** @module A streamed model call: chunks pass through as they come, the call is settled at their end. */
+/** @module A streamed model call: chunks are passed on as they arrive, and the call is settled when the stream ends. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
@@ -25,17 +25,17 @@ import type { ModelUsage } from './price-table.ts'
 import { textIn } from './stream-texts.ts'
 
 export interface StreamAsk<Chunk> extends ModelAsk {
-  /** Dials, and gives the chunks; an abort of the context's signal ends them. */
+  /** Connects to the provider and returns the chunks; an abort of the context's signal ends them. */
   readonly open: (context: ModelCallContext) => Promise<AsyncIterable<Chunk>>
-  /** What the chunks say was used, as JSON. */
+  /** The usage that the JSON chunks report. */
   readonly usage: (chunks: readonly Json[]) => ModelUsage | undefined
-  /** The chunk as the caller gets it; undefined: it is none that the caller requested. */
+  /** The chunk as the caller receives it; undefined for a chunk that the caller did not request. */
   readonly shown?: (chunk: Chunk) => Chunk | undefined
   readonly toJson: (chunk: Chunk) => Json
   readonly fromJson: (json: Json) => Chunk | Promise<Chunk>
 }
 
-/** Resolves when the provider answers, with its chunks; a served stream dials nobody. Throws like `askModel`. */
+/** Resolves with the chunks when the provider answers; a served stream makes no connection. Throws like `askModel`. */
 export async function askStream<Chunk>(
   execution: ExecutionContext,
   ask: StreamAsk<Chunk>,
@@ -52,7 +52,7 @@ export async function askStream<Chunk>(
       session.parts.opened(execution, spec.name, call)
       resolve(chunks)
     })
-    // Where it went live, its reader learns of the end.
+    // Once the stream is live, its reader learns of the end from the stream itself.
     call
       .then(
         (value) => stream.live ?? servedStream(origin, ask, { value: value as Json, args, trace }),
@@ -67,11 +67,11 @@ class LiveStream<Chunk> {
   readonly #isHalted: ChunkSource['isHalted']
   #settled: Promise<unknown> = Promise.resolve()
   #give: (stream: AsyncIterable<Chunk>) => void = () => undefined
-  /** As they came: whoever reads a chunk may write into it. */
+  /** All chunks as JSON; these are copies, because a reader may modify a chunk. */
   #chunks: Json[] | undefined
-  /** Of these what the caller gets. */
+  /** The chunks that the caller receives. */
   #shown: Json[] = []
-  /** What the caller reads, once the provider has answered. */
+  /** The stream that the caller reads, set once the provider has answered. */
   live: AsyncIterable<Chunk> | undefined
 
   constructor(ask: StreamAsk<Chunk>, isHalted: ChunkSource['isHalted']) {
@@ -97,7 +97,7 @@ class LiveStream<Chunk> {
     feed.endWith(this.#settled)
     this.live = feed
     this.#give(feed)
-    // Left by its reader, it ends: what was read until then is the answer.
+    // If the reader stops, the stream ends: the chunks up to then are the recorded answer.
     for await (const chunk of untilAborted(source, signal)) {
       const json = toJson(chunk)
       chunks.push(json)
@@ -105,7 +105,7 @@ class LiveStream<Chunk> {
       if (inputs === undefined) continue
       const recorded = inCanonicalOrder(inputs === chunk ? json : toJson(inputs))
       remaining.push(recorded)
-      // Whoever reads a chunk may write into it.
+      // The reader gets a copy, because it may modify the chunk.
       feed.push(await fromJson(inCanonicalOrder(recorded)))
     }
     return chunksOnRecord(remaining, settings)
@@ -144,7 +144,7 @@ function servedStream<Chunk>(
   return askStream(repeatedRequestPlace(origin, ask, trace), ask, origin)
 }
 
-/** A stream that broke then breaks now, when it is read, behind what came before. */
+/** Serves a stream that broke when it was recorded: its chunks, then its error, while it is read. */
 function brokenThen<Chunk>(error: unknown, fromJson: StreamAsk<Chunk>['fromJson']): AsyncIterable<Chunk> {
   const details = error instanceof RecordedFailure ? (error.evidence as JsonObject | undefined) : undefined
   if (details?.broken !== true) throw error

@@ -1,4 +1,4 @@
-/** @module OpenAI's chat completions, and what is spoken alike. Pure. */
+/** @module The dialect of OpenAI's chat completions, and of compatible providers. Pure. */
 import { countIn, type Dialect, type Fields, fieldsIn } from './dialect.ts'
 import type { ModelUsage } from './price-table.ts'
 
@@ -36,7 +36,7 @@ function choicesIn({ n }: Fields): number {
 
 export const chatUsage = (usage: unknown): ModelUsage | undefined => openAiUsage(usage, 'prompt', 'completion')
 
-/** Both ways of saying it name what went in and what came out. */
+/** Reads usage in both OpenAI formats: `prompt`/`completion` tokens (chat completions) and `input`/`output` tokens (responses). */
 export function openAiUsage(usage: unknown, into: string, out: string): ModelUsage | undefined {
   const counts = fieldsIn(usage)
   const [inputTokens, outputTokens] = [countIn(counts[`${into}_tokens`]), countIn(counts[`${out}_tokens`])]

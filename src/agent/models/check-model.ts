@@ -1,4 +1,4 @@
-/** @module The settings of model calls, judged where they are said (RUN-192). */
+/** @module Validates the settings of model calls where they are passed in (RUN-192). */
 import { TOKENS_MAX } from '../../../schemas/value-forms.ts'
 import { BACKOFF, LEASE } from '../calls/check-tool.ts'
 import {
@@ -19,7 +19,7 @@ import type { ModelSettings } from './model-settings.ts'
 
 export const MODEL_SETTINGS: OptionRules<ModelSettings> = {
   agent: aName,
-  // Its members are judged with those of a price table.
+  // The members of a price are checked like those of a price table.
   price: either('a price, or "free"', oneOf('free'), anObject),
   maxOutputTokens: within(0, TOKENS_MAX),
   countTokens: callable,
@@ -32,7 +32,7 @@ export const MODEL_SETTINGS: OptionRules<ModelSettings> = {
   leaseMs: LEASE,
 }
 
-/** Throws `invalid-option`. `more`: what this wrapper takes beside. */
+/** Throws `invalid-option`. `more`: rules for further options of this wrapper. */
 export function checkModelSettings(of: string, settings: unknown, more: Readonly<Record<string, Rule>> = {}): void {
   checkOptions<object>(of, settings, { ...MODEL_SETTINGS, ...more })
 }

@@ -1,19 +1,19 @@
-/** @module The model requests of a run that are on record, as far as later ones may go on from them. */
+/** @module The recorded model requests of a run to which later requests can be recorded as changes. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { changeSince, commonStart, type IndexedRequest, indexedRequest, type RequestChange } from './conversation.ts'
 
-/** Requests below this many characters stand as they are. */
+/** Requests shorter than this many characters are recorded whole. */
 const WHOLE_CHARS = 2_048
-/** Conversations side by side of which the last request is remembered. */
+/** Maximum number of concurrent conversations of which the last request is remembered. */
 const CONVERSATIONS_MAX = 8
-/** Digests that are remembered of all of them. */
+/** Maximum number of digests over all remembered requests. */
 const DIGESTS_MAX = 100_000
 
 export class ConversationBook {
   /** Oldest first. */
   readonly #known: IndexedRequest[] = []
 
-  /** What is recorded in place of a request; undefined: the request itself. */
+  /** The change to record in place of a request; undefined if the request itself is to be recorded. */
   changeOf(request: Json): RequestChange | undefined {
     if (!isLong(request)) return undefined
     const now = indexedRequest(request)
@@ -23,7 +23,7 @@ export class ConversationBook {
     return JSON.stringify(change).length * 2 < JSON.stringify(request).length ? change : undefined
   }
 
-  /** The request is on record, whole or as a change: later ones may go on from it. */
+  /** The request has been recorded, whole or as a change, and later requests may refer to it. */
   recorded(request: Json | undefined): void {
     if (request === undefined || !isLong(request)) return
     const now = indexedRequest(request)
@@ -39,7 +39,7 @@ export class ConversationBook {
     return this.#known.reduce((sum, { members }) => sum + [...members.values()].flat().length, 0)
   }
 
-  /** The one with which it has most in common; of equal ones the latest. */
+  /** The remembered request that has the most in common with this one; of equal ones the latest. */
   #nearest(now: IndexedRequest): IndexedRequest | undefined {
     const shared = this.#known.map((each) => sharedMembers(each, now))
     const most = Math.max(0, ...shared)
@@ -61,7 +61,7 @@ function sharedMembers(before: IndexedRequest, now: IndexedRequest): number {
   return shared
 }
 
-/** Every list of the earlier one is the start of that of the later one: nobody needs the earlier one any more. */
+/** Whether the later request extends all lists of the earlier one and is otherwise equal, so that the earlier one is no longer needed. */
 function isContinuedBy(before: IndexedRequest, now: IndexedRequest): boolean {
   return [...before.members].every(([name, was]) => {
     const is = now.members.get(name)

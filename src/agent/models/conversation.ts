@@ -1,26 +1,26 @@
 /**
- * @module A model request as what is new in it since an earlier one: each names the one that it goes on from by its digest, so that a conversation is
- * on record once, and every request of it can be restored whole (RUN-84). Pure.
+ * @module Represents a model request as its change since an earlier request, which it names by digest: a conversation is recorded once, and every request of it
+ * can be restored whole (RUN-84). Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
 
-/** A request on record by the digests of its parts: of a list, those of its members. */
+/** A recorded request by the digests of its members: for a list, one digest per element. */
 export interface IndexedRequest {
   readonly digest: string
   readonly members: ReadonlyMap<string, string | readonly string[]>
 }
 
-/** How a list of the request goes on: so many members as before, then these. */
+/** The change of a list: the number of leading elements to keep, and the elements to append. */
 interface ListChange extends JsonObject {
   readonly keep: number
   readonly add: readonly Json[]
 }
 
-/** What stands in place of a whole request. Members that are not named are as they were. */
+/** Recorded in place of a whole request. Members that are not named are unchanged. */
 export interface RequestChange extends JsonObject {
-  /** Digest of the request that it goes on from. */
+  /** Digest of the request that the change applies to. */
   readonly since: string
   /** Digest of the whole request. */
   readonly whole: string
@@ -53,14 +53,14 @@ export function changeSince(before: IndexedRequest, request: JsonObject, now: In
   return { since: before.digest, whole: now.digest, lists, changed, removed }
 }
 
-/** How many members two lists begin with alike. */
+/** Length of the common prefix of two lists. */
 export function commonStart(a: readonly string[], b: readonly string[]): number {
   let same = 0
   while (same < a.length && same < b.length && a[same] === b[same]) same += 1
   return same
 }
 
-/** Throws `conversation-broken` where the change is none of that request. */
+/** Applies a change to a request. Throws `conversation-broken` if the change does not fit that request. */
 export function wholeRequest(before: JsonObject, change: RequestChange): JsonObject {
   const { lists, changed, removed, whole } = change
   const removedNames = new Set(removed)
@@ -75,11 +75,11 @@ export function wholeRequest(before: JsonObject, change: RequestChange): JsonObj
   return request
 }
 
-/** Model requests of a record, in its order: restored whole, whatever form they have there. */
+/** Restores whole requests from a record, in its order, whether they were recorded whole or as changes. */
 export class RecordedRequests {
   readonly #byDigest = new Map<string, JsonObject>()
 
-  /** Undefined where the record holds no request: digests alone, or one that goes on from a request that lies elsewhere. Throws `conversation-broken`. */
+  /** Undefined if the record holds no request: digests only, or a change of a request that is not in this record. Throws `conversation-broken`. */
   whole(args: Json): JsonObject | undefined {
     if (!isJsonObject(args)) return undefined
     const request = this.#requestIn(args)

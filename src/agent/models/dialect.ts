@@ -1,23 +1,23 @@
-/** @module How one kind of request of one provider is read and written. */
+/** @module The interface for reading and writing one kind of request of one provider. */
 import type { ModelUsage } from './price-table.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** How one kind of request of one provider is read and written. */
+/** Reads and writes one kind of request of one provider. */
 export interface Dialect {
   readonly provider: string
   /** Default: `chat`. */
   readonly operation?: 'embeddings'
-  /** The caller's own bound on all that may come out. */
+  /** The caller's own limit on all output of the request, in tokens. */
   readonly boundIn: (request: Fields) => number | undefined
-  /** The request with a bound that it does not have. */
+  /** Adds an output limit to a request that has none. */
   readonly bounded: (request: Fields, bound: number) => Fields
-  /** A streamed request that asks for its usage, too. */
+  /** Adds to a streamed request the option to report usage. */
   readonly askingUsage: (request: Fields) => Fields
   readonly usage: (answer: Fields) => ModelUsage | undefined
-  /** The last word of all chunks. */
+  /** The final usage reported by the chunks. */
   readonly streamUsage: (chunks: readonly Fields[]) => ModelUsage | undefined
-  /** The chunk as a caller gets it who requested no usage; undefined: it is there for the usage alone. */
+  /** The chunk as the caller of this request receives it; undefined for a chunk that only reports usage the caller did not request. */
   readonly shown: (chunk: Fields, request: Fields) => Fields | undefined
 }
 
@@ -25,7 +25,7 @@ export function fieldsIn(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }
 
-/** A whole number from 0; undefined for anything else. */
+/** Returns a whole number from 0, and undefined for any other value. */
 export function countIn(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }

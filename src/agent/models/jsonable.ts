@@ -1,4 +1,4 @@
-/** @module Requests and answers as JSON: bytes become base64, errors their name and message, functions are left out. */
+/** @module Converts requests and answers to JSON: bytes become base64, errors their name and message; functions are omitted. */
 
 import { type Json, parseJson } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
@@ -12,7 +12,7 @@ export function jsonable(value: unknown, what: string): Json {
   }
 }
 
-/** `toJSON` of a Buffer has been called by now: the member itself still has the bytes. */
+/** `JSON.stringify` has already called `toJSON` of a Buffer; the member itself still holds the bytes. */
 function plain(this: unknown, key: string, value: unknown): unknown {
   const raw = (this as Record<string, unknown>)[key]
   if (raw instanceof Uint8Array) return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('base64')

@@ -1,4 +1,4 @@
-/** @module `langchainHandler`: records what models used. It cannot hold them back. */
+/** @module `langchainHandler` records the usage of LangChain models. It cannot stop a call. */
 import { LedgerRefused } from '../errors.ts'
 import { reach } from '../runtime/session.ts'
 import { type Fields, fieldsIn } from './dialect.ts'
@@ -7,11 +7,11 @@ import { recordedUsage } from './model-usage.ts'
 import { priceOf } from './price-table.ts'
 import { placeOfModelCall } from './track-client.ts'
 
-/** Whose usage the handler records. */
+/** The provider, model and agent whose usage the handler records. */
 export interface HandlerSettings {
   readonly provider: string
   readonly model: string
-  /** Whose budget is charged; default: the agent of the step, else the provider's name. */
+  /** The agent whose budget is charged; default: the agent of the step, else the provider's name. */
   readonly agent?: string
 }
 
@@ -22,9 +22,9 @@ export interface UsageHandler {
 }
 
 /**
- * For `{callbacks: [langchainHandler({provider, model})]}`, made inside a run. It **only records** what each call used, after the fact,
- * as overshoot where it is over: LangChain lets a model run although a handler throws. Nothing is reserved, refused, retried or
- * served; a resumed run asks its models again. To enforce a budget wrap the model by `trackRunnable` instead, and use one of the two.
+ * For `{callbacks: [langchainHandler({provider, model})]}`; must be created inside a run. It **only records** the usage of each call after the fact, as
+ * overshoot if it exceeds the budget: LangChain runs a model even if a handler throws. Nothing is reserved, refused, retried or served, and a resumed run calls
+ * its models again. To enforce a budget, wrap the model by `trackRunnable` instead; do not use both.
  * @example
  * ```ts
  * import { FakeListChatModel } from '@langchain/core/utils/testing'
@@ -55,7 +55,7 @@ export function langchainHandler({ provider, model, agent }: HandlerSettings): U
   }
   return {
     awaitHandlers: true,
-    // The run waits for it, and learns of its failure, which LangChain only logs.
+    // The run waits for this record and learns of its failure, which LangChain would only log.
     handleLLMEnd: (output) => session.joined(`usage ${crypto.randomUUID()}`, 'langchainHandler', () => record(output)),
   }
 }

@@ -1,4 +1,4 @@
-/** @module A chat model of LangChain: its two innermost methods, where everything it does ends. */
+/** @module Tracks a LangChain chat model at its two innermost methods, through which all its calls pass. */
 import type { Json } from '../../../schemas/json.ts'
 import { askModel, type ModelAsk, type ModelCallContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
@@ -12,11 +12,11 @@ import { placeOfModelCall } from './track-client.ts'
 interface ChatCall {
   readonly chat: object
   readonly settings: RunnableSettings
-  /** Messages, options, callbacks. */
+  /** Messages, options and callbacks. */
   readonly args: readonly unknown[]
 }
 
-/** In place of `_generate`. */
+/** Replaces `_generate`. */
 export async function generated({ chat, settings, args }: ChatCall): Promise<unknown> {
   const dial = Reflect.get(chat, '_generate') as Method
   return askModel<unknown>(placeOfModelCall(`${settings.provider}/${settings.model}`), {
@@ -35,7 +35,7 @@ export async function generated({ chat, settings, args }: ChatCall): Promise<unk
   })
 }
 
-/** In place of `_streamResponseChunks`. */
+/** Replaces `_streamResponseChunks`. */
 export async function* streamed({ chat, settings, args }: ChatCall): AsyncGenerator<unknown, void> {
   const dial = Reflect.get(chat, '_streamResponseChunks') as Method
   const [, , callbacks] = args
@@ -46,7 +46,7 @@ export async function* streamed({ chat, settings, args }: ChatCall): AsyncGenera
     toJson: (chunk) => jsonable(chunk, 'a chunk'),
     fromJson: async (json) => {
       const chunk = asChunk(await revivedGeneration(fieldsIn(json), settings))
-      // As the model itself tells its listeners of each piece.
+      // Notifies the listeners of each piece, as the model itself does.
       const tell = fieldsIn(callbacks).handleLLMNewToken
       if (typeof tell === 'function')
         await Reflect.apply(tell, callbacks, [chunk.text, undefined, undefined, undefined, undefined, { chunk }])
@@ -71,7 +71,7 @@ function chatAsk({ chat, settings, args: [messages, options] }: ChatCall): Model
     request,
     inputTokens: count(JSON.stringify(request)),
     outputTokens: boundIn(params) ?? boundIn(fieldsIn(chat)),
-    // Each package names its bound in a way of its own: none can be set from here.
+    // Each LangChain package names its output limit differently, so none can be set here.
     boundable: false,
     settings,
   }
@@ -108,7 +108,7 @@ interface Chunk extends Fields {
   readonly message: { concat(message: unknown): unknown }
 }
 
-/** A ChatGenerationChunk, as far as its readers look: it can be added to another. */
+/** A ChatGenerationChunk with the members that its readers use; it can be concatenated. */
 function asChunk(fields: Fields): Chunk {
   const chunk = fields as Chunk
   return {

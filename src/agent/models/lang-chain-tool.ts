@@ -1,4 +1,4 @@
-/** @module `langchainTool`: a tool of LangChain as a tool of the run. */
+/** @module `langchainTool` makes a LangChain tool a tool of the run. */
 import { callTool } from '../calls/call.ts'
 import type { ToolOptions } from '../calls/tool-options.ts'
 import { specOf } from '../calls/wrap-tool.ts'
@@ -8,8 +8,8 @@ import type { Countersign } from '../runtime/runtime.ts'
 import type { Method } from './lang-chain.ts'
 
 /**
- * The same StructuredTool, with its type: each call is claimed, deduplicated by its place, recorded, served and undone as the options
- * say. Its schema is judged by LangChain before. Throws what `cs.tool` throws.
+ * Returns the same StructuredTool, with its type: each call is claimed, deduplicated by its place, recorded, served and undone according to the options.
+ * LangChain validates the arguments first. Throws the errors of `cs.tool`.
  * @example
  * ```ts
  * import { tool } from '@langchain/core/tools'
@@ -45,7 +45,7 @@ export function langchainTool<Target extends object & { readonly name: string; r
         tool: name,
       })
     }
-    // LangChain hands each call its listeners and its configuration.
+    // LangChain passes callbacks and configuration with each call.
     const execute = (input: unknown): unknown => Reflect.apply(call, tool, [input, callbacks, config])
     return callTool(execution, { ...spec, execute }, args)
   }

@@ -1,16 +1,16 @@
-/** @module What the LangChain parts have in common: messages as JSON and back, and what their models used. Read by shape: no import. */
+/** @module Shared by the LangChain wrappers: messages as JSON and back, and model usage. LangChain objects are recognised by shape, without an import. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { countIn, type Fields, fieldsIn } from './dialect.ts'
 import { jsonable } from './jsonable.ts'
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
 
-/** `load` of `@langchain/core/load`: it brings messages back from the record. */
+/** `load` of `@langchain/core/load`, which restores messages from the record. */
 export type LoadMessages = (text: string) => Promise<unknown>
 
-/** How a Runnable is tracked: its provider and model, as prices name them, and how its messages come back from the record. */
+/** Settings for tracking a Runnable: its provider and model, as in the price table, and the function that restores its messages from the record. */
 export interface RunnableSettings extends ModelSettings {
-  /** As prices and the record name it, such as `openai`. */
+  /** The provider's name in prices and in the record, such as `openai`. */
   readonly provider: string
   readonly model: string
   /** `load` of `@langchain/core/load`. */
@@ -19,12 +19,12 @@ export interface RunnableSettings extends ModelSettings {
 
 export type Method = (...args: readonly unknown[]) => unknown
 
-/** Parts of LangChain serialise themselves in this form (`lc`). */
+/** LangChain objects serialise themselves in a form with the member `lc`. */
 export function loaded(load: LoadMessages, json: Json): Promise<unknown> | Json {
   return fieldsIn(json).lc === undefined ? json : load(JSON.stringify(json))
 }
 
-/** Messages without their ids: LangChain makes new ones in each life of a run. */
+/** Removes the ids of messages, because LangChain generates new ones each time a run is executed. */
 export function withoutIds(value: unknown, what: string): Json {
   return stripped(jsonable(value, what))
 }
@@ -40,7 +40,7 @@ function stripped(value: Json): Json {
   return { ...members, kwargs: stripped(found) }
 }
 
-/** Of a message, or of the result that it came in. */
+/** The usage in a message, or else in the result that contains it. */
 export function usageOfMessage(message: unknown, llmOutput?: unknown): ModelUsage | undefined {
   const { usage_metadata } = fieldsIn(message)
   const { input_tokens, output_tokens, input_token_details } = fieldsIn(usage_metadata)
@@ -63,7 +63,7 @@ function counted(input: unknown, output: unknown): ModelUsage | undefined {
   return inputTokens === undefined || outputTokens === undefined ? undefined : { inputTokens, outputTokens }
 }
 
-/** Counts of the pieces add up: each says what came with it. */
+/** Sums the usage over the chunks, each of which reports only its own share. */
 export function usageOfChunks(chunks: readonly Fields[]): ModelUsage | undefined {
   const reported = chunks.flatMap((chunk) => usageOfMessage(fieldsIn(fieldsIn(chunk.message).kwargs)) ?? [])
   if (reported.length === 0) return undefined

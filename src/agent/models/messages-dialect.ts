@@ -1,4 +1,4 @@
-/** @module Anthropic's messages. Pure. */
+/** @module The dialect of Anthropic's messages API. Pure. */
 import { countIn, type Dialect, type Fields, fieldsIn } from './dialect.ts'
 import type { ModelUsage } from './price-table.ts'
 
@@ -12,7 +12,7 @@ export const MESSAGES: Dialect = {
   streamUsage: (chunks) => {
     const started = chunks.find(({ type }) => type === 'message_start')
     const ended = chunks.findLast(({ type }) => type === 'message_delta')
-    // The counts of the end are sums; those that it leaves out stand as they began.
+    // The counts in `message_delta` are totals; a count that it omits keeps its value from `message_start`.
     return ended === undefined
       ? undefined
       : usageIn({ ...fieldsIn(fieldsIn(started?.message).usage), ...present(fieldsIn(ended.usage)) })
@@ -24,7 +24,7 @@ function present(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
 }
 
-/** `input_tokens` leaves out what was read from and written to the cache. */
+/** `input_tokens` excludes tokens that were read from or written to the cache. */
 function usageIn(usage: Fields): ModelUsage | undefined {
   const [fresh, outputTokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)]
   if (fresh === undefined || outputTokens === undefined) return undefined

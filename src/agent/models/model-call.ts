@@ -1,4 +1,4 @@
-/** @module `run.model`: any provider, by hand. */
+/** @module `run.model`: a call of any provider through the caller's own function. */
 import type { Json } from '../../../schemas/json.ts'
 import { amount, aName, anything, callable, checkOptions, group, type OptionRules } from '../option-rules.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
@@ -9,18 +9,19 @@ import { bytesOf, type ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
 
 /**
- * A call of a model by hand, for `run.model`: the request, how it is sent, and what it used. Tokens are counts; `timeout` and `leaseMs` are milliseconds.
+ * A model call through the caller's own function, for `run.model`: the request, how it is sent, and its usage. Tokens are counts; `timeout` and `leaseMs` are
+ * in milliseconds.
  */
 export interface ModelCall<Request, Response> extends ModelSettings {
   readonly provider: string
   readonly model: string
-  /** Goes on record, and is what makes two calls at one place different. */
+  /** Is recorded, and distinguishes calls at the same place. */
   readonly request: Request
-  /** Calls the provider, with its own retries off. It is not called where the record has the answer. */
+  /** Calls the provider, with the provider's own retries turned off. Not called if the record has the answer. */
   readonly call: (request: Request, context: ModelCallContext) => Response | Promise<Response>
-  /** What the provider says it used; undefined or absent: all that was reserved counts, as an estimate. */
+  /** The usage reported by the provider; if undefined or absent, the whole reservation is charged as an estimate. */
   readonly usage?: (response: Response) => ModelUsage | undefined
-  /** Tokens that may be used; default for the input: as counted in the request. `outputTokens` is the caller's own bound. */
+  /** Estimated tokens; the default for the input is counted from the request. `outputTokens` is the caller's own limit. */
   readonly estimate?: { readonly inputTokens?: number; readonly outputTokens?: number }
 }
 
@@ -39,7 +40,7 @@ const CALL: OptionRules<ModelCall<unknown, unknown>> = {
   estimate: group(ESTIMATE),
 }
 
-/** The response as it would be read back from JSON, so that live and recorded ones are the same. */
+/** Returns the response as read back from JSON, so that live and recorded responses are the same. */
 export async function callModel<Request, Response>(
   execution: ExecutionContext,
   query: ModelCall<Request, Response>,

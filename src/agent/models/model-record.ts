@@ -1,4 +1,4 @@
-/** @module What is recorded of a model call: its content, redacted where the author says so, or digests alone. */
+/** @module The recorded form of a model call: its content, redacted if so configured, or digests only. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { INLINE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Failure } from '../../../schemas/values.ts'
@@ -14,7 +14,7 @@ import { redactChunks } from './stream-texts.ts'
 
 type Recording = Pick<ModelSettings, 'record' | 'redact'>
 
-/** The request, in any order of its members: SHA-256 over JCS (RFC 8785) of provider, model and the request, unredacted. */
+/** Digest of the request, independent of member order: SHA-256 over JCS (RFC 8785) of provider, model and the unredacted request. */
 export function fingerprintOf(query: {
   readonly provider: string
   readonly model: string
@@ -28,7 +28,7 @@ export function fingerprintOf(query: {
   }
 }
 
-/** The arguments of the call on record. */
+/** The recorded arguments of the call. */
 export function requestOnRecord(
   query: { readonly provider: string; readonly model: string; readonly request: Json },
   { record, redact = same }: Recording,
@@ -48,7 +48,7 @@ export function chunksOnRecord(chunks: readonly Json[], { record, redact }: Reco
   return { chunks: packChunks(remaining) as unknown as Json }
 }
 
-/** What the record has: the answer, the chunks, or neither. */
+/** The recorded answer: a response, chunks, or neither. */
 export type Served =
   | { readonly kind: 'response'; readonly response: Json }
   | { readonly kind: 'chunks'; readonly chunks: Json[] }
@@ -61,10 +61,10 @@ export function servedFrom(recorded: Json): Served {
   return response === undefined ? { kind: 'missing' } : { kind: 'response', response }
 }
 
-/** What a failure keeps of the chunks before it: at four bytes to a unit its event fits an append of every store. */
+/** Maximum length of the chunks kept with a failure: at four bytes per UTF-16 unit, the event fits an append of every store. */
 const RECEIVED_MAX_CHARS = INLINE_CEILING_BYTES / 8
 
-/** A provider's message may repeat the request: it passes the same redaction, and is left out where only digests are recorded. */
+/** A provider's error message may repeat the request, so it is redacted too, and omitted if only digests are recorded. */
 export function failureOnRecord(
   error: unknown,
   {
@@ -84,14 +84,14 @@ export function failureOnRecord(
   const judged = { retryable: !opened && isRetryable(error), ...(status !== undefined && { status }) }
   const name = error instanceof Error ? error.name : 'thrown'
   const fits = received !== undefined && JSON.stringify(received).length <= RECEIVED_MAX_CHARS
-  // A stream that broke is told by that: its error is the same whatever the provider's package throws.
+  // A broken stream is recorded as broken; the provider package's own error class is not kept.
   const form = opened ? {} : formOf(error, errors, record !== 'digest' && redact === undefined)
   const details = { name, ...judged, ...form, ...(opened && { broken: true, ...(fits && { received }) }) }
   if (record === 'digest') return { ...plain, message: `${name} (its message is not recorded)`, details }
   return { ...plain, message: redact === undefined ? plain.message : redactedText(plain.message, redact), details }
 }
 
-/** What cannot be redacted is left out: the failure is recorded all the same. */
+/** A text that cannot be redacted is replaced, so that the failure is recorded in any case. */
 function redactedText(text: string, redact: (value: Json) => Json): string {
   try {
     const redacted = redact(text)

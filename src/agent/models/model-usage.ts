@@ -1,8 +1,8 @@
-/** @module What a model call used, as the ledger counts it. */
+/** @module The usage of a model call, in the form in which the ledger counts it. */
 import type { Usage } from '../../../schemas/values.ts'
 import { type ModelUsage, type Price, priced } from './price-table.ts'
 
-/** Whose tokens they are, and what they cost. `price` undefined: money is left out. */
+/** The model and its price. If `price` is undefined, no cost is recorded. */
 export interface Rate {
   readonly provider: string
   readonly model: string
@@ -10,7 +10,7 @@ export interface Rate {
   readonly currency: string | undefined
 }
 
-/** `estimated`: counted here, not reported by the provider. */
+/** `estimated`: the tokens were counted here, not reported by the provider. */
 export function recordedUsage(used: ModelUsage, rate: Rate, estimated: boolean): Usage {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = used
   const { provider, model, price, currency } = rate
@@ -28,7 +28,7 @@ export function recordedUsage(used: ModelUsage, rate: Rate, estimated: boolean):
   }
 }
 
-/** Whole counts from 0; undefined where a provider reported something else. */
+/** Returns usage whose counts are whole numbers from 0; undefined for any other report of a provider. */
 export function soundUsage(usage: ModelUsage | undefined): ModelUsage | undefined {
   if (usage === undefined) return undefined
   const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 } = usage

@@ -1,13 +1,13 @@
-/** @module A client for endpoints that speak OpenAI's chat format, without a provider's package: it dials only the addresses it was configured with. */
+/** @module A client for endpoints with OpenAI's chat format, without a provider's package: it connects only to configured addresses. */
 
 import { type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { sseData } from './sse-data.ts'
 import { readAll } from './tracked-promise.ts'
 import { type TrustOptions, trustedFetch } from './trusted-fetch.ts'
 
-/** Where the endpoint is, what it is sent, and which addresses may be dialled. */
+/** The endpoint's address, its credentials and headers, and the addresses that may be connected to. */
 export interface EndpointOptions extends TrustOptions {
-  /** Up to the version, such as `https://models.example.com/v1`. */
+  /** URL up to the version, such as `https://models.example.com/v1`. */
   readonly baseURL: string
   readonly apiKey?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ export interface ChatRequest {
   readonly [member: string]: unknown
 }
 
-/** The little of the `openai` client that a run needs: wrap it by `trackOpenAI`, or hand it to `openAiModel`. */
+/** The part of the `openai` client that a run needs: wrap it by `trackOpenAI`, or pass it to `openAiModel`. */
 export interface EndpointClient {
   readonly baseURL: string
   readonly chat: {
@@ -36,7 +36,7 @@ export interface EndpointClient {
 }
 
 /**
- * An answer of the endpoint that is none: `status` and `headers` tell whether another try is worth it.
+ * An error response of the endpoint; `status` and `headers` show whether a retry is worthwhile.
  * @example
  * ```ts
  * import { EndpointError, openAiCompatible } from 'countersign/agent'
@@ -63,7 +63,7 @@ const MESSAGE_MAX_CHARS = 1_000
 const STREAM_END = '[DONE]'
 
 /**
- * A client for an endpoint that speaks OpenAI's chat format; it dials only what `allow` names. Throws `invalid-allow`; a call throws `EndpointError`,
+ * Creates a client for an endpoint with OpenAI's chat format that connects only to hosts in `allow`. Throws `invalid-allow`; a call throws `EndpointError`,
  * `address-refused`, `redirect-refused`, `response-too-large`.
  * @example
  * ```ts

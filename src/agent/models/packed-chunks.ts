@@ -1,13 +1,13 @@
 /**
- * @module The chunks of a stream, packed: most differ from the one before in a word and a number, so that is what is recorded. Lossless:
- * unpacked, each chunk is what it was.
+ * @module Packs the chunks of a stream: consecutive chunks usually differ only in a few values, so only those are recorded. Lossless: unpacking restores each
+ * chunk.
  */
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
 
-/** A chunk, then for each that has the same shape the values at the places that change. */
+/** A chunk, then for each following chunk of the same shape the values that change. */
 interface Run {
   readonly first: Json
-  /** Paths of the places; each part is a member's name or a place in a list. */
+  /** Paths of the changing values; each element is a member name or a list index. */
   readonly at?: readonly (readonly string[])[]
   readonly rows?: readonly (readonly Json[])[]
 }
@@ -28,7 +28,7 @@ export function unpackChunks(runs: PackedChunks): Json[] {
   ])
 }
 
-/** Chunks of the same shape, one after another. */
+/** Groups consecutive chunks of the same shape. */
 function groupsOf(chunks: readonly Json[]): (readonly Json[])[] {
   const groups: Json[][] = []
   let shape: string | undefined
@@ -56,7 +56,7 @@ function packed(group: readonly Json[]): Run {
 
 type Leaf = { readonly path: readonly string[]; readonly value: Json }
 
-/** Scalars and empty containers, in an order that depends on the shape alone. */
+/** Scalars and empty containers, in an order that depends only on the shape. */
 export function leavesOf(value: Json, path: readonly string[] = []): Leaf[] {
   const members = membersOf(value)
   if (members.length === 0) return [{ path, value: isScalar(value) ? value : null }]
@@ -77,13 +77,13 @@ function membersOf(value: Json): [string, Json][] {
 
 const isScalar = (value: Json): boolean => typeof value !== 'object' || value === null
 
-/** The value with another leaf; changed in place, as it is a copy. */
+/** Replaces a leaf in place; the caller passes a copy. */
 export function withLeaf(value: Json, path: readonly string[], leaf: Json): Json {
   const last = path.at(-1)
   if (last === undefined) return leaf
   let holder = value as { [name: string]: Json }
   for (const part of path.slice(0, -1)) holder = holder[part] as { [name: string]: Json }
-  // Not by assignment: a member may be named __proto__.
+  // Defined rather than assigned, because a member may be named `__proto__`.
   Object.defineProperty(holder, last, { value: leaf, writable: true, enumerable: true, configurable: true })
   return value
 }

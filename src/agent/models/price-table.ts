@@ -1,13 +1,13 @@
-/** @module Prices as an author passes them, and what tokens cost by them: integers of 1e-9, never a float. None is built in as truth. */
+/** @module Prices passed by an author and the cost of tokens, in integers of 1e-9, never floats. No prices are built in. */
 import { fromNano, toNano } from '../../../schemas/money.ts'
 import { isCurrency, isMoney } from '../../../schemas/value-forms.ts'
 import { AgentError } from '../errors.ts'
 
-/** What a model call used, in tokens. */
+/** Usage of a model call, in tokens. */
 export interface ModelUsage {
-  /** All input, the cached part included. */
+  /** All input, including the cached part. */
   readonly inputTokens: number
-  /** All output, reasoning included. */
+  /** All output, including reasoning. */
   readonly outputTokens: number
   readonly cachedInputTokens?: number
   readonly cacheWriteTokens?: number
@@ -17,26 +17,26 @@ export interface ModelUsage {
 export interface Price {
   readonly input: string
   readonly output: string
-  /** Input read from the provider's cache; default: as `input`. */
+  /** Input read from the provider's cache; default: the price of `input`. */
   readonly cachedInput?: string
-  /** Input written to the provider's cache; default: as `input`. */
+  /** Input written to the provider's cache; default: the price of `input`. */
   readonly cacheWrite?: string
-  /** The most that the model can answer with, in tokens: the bound of a call that names none. */
+  /** Maximum output of the model in tokens, used as the limit of a call that sets none. */
   readonly maxOutputTokens?: number
 }
 
-/** What models cost. Throws `invalid-prices` where it is passed and cannot be used. */
+/** Prices of models. An unusable table throws `invalid-prices` where it is passed. */
 export interface PriceTable {
   /** ISO 4217 form, such as `USD`: the currency of the runs' budgets. */
   readonly currency: string
-  /** By `provider/model`, or by the model's name alone. */
+  /** Keyed by `provider/model`, or by the model's name alone. */
   readonly models: Readonly<Record<string, Price>>
 }
 
 const MILLION = 1_000_000n
 const MEMBERS = ['input', 'output', 'cachedInput', 'cacheWrite'] as const
 
-/** Throws `invalid-prices`: a table is judged when it is passed, not when money is at stake. */
+/** Throws `invalid-prices`: a table is validated when it is passed, not when a call is priced. */
 export function checkedPrices(table: PriceTable): PriceTable {
   if (!isCurrency(table.currency)) {
     throw invalid(`the currency of a price table is three capital letters, not ${table.currency}`)
@@ -70,7 +70,7 @@ export function priceOf(table: PriceTable | undefined, provider: string, model: 
   return priced === undefined ? undefined : models[priced]
 }
 
-/** Exact, and rounded up once, to the next 1e-9. */
+/** Computed exactly, and rounded up once, to the next 1e-9. */
 export function priced(price: Price, usage: ModelUsage): string {
   const { inputTokens, outputTokens } = usage
   const cached = Math.min(usage.cachedInputTokens ?? 0, inputTokens)
@@ -85,18 +85,18 @@ export function priced(price: Price, usage: ModelUsage): string {
   return fromNano((sum + MILLION - 1n) / MILLION)
 }
 
-/** What tokens cost at most: input at the dearest way to read or write it. */
+/** Maximum cost of tokens: input is charged at the highest of the input prices. */
 export function pricedAtMost(price: Price, tokens: { readonly input: number; readonly output: number }): string {
   const input = dearest([price.input, price.cachedInput ?? '0', price.cacheWrite ?? '0'])
   return priced({ input, output: price.output }, { inputTokens: tokens.input, outputTokens: tokens.output })
 }
 
-/** Whatever is read and said, it costs nothing. */
+/** Whether all prices are 0. */
 export function isFree({ input, output, cachedInput = '0', cacheWrite = '0' }: Price): boolean {
   return [input, output, cachedInput, cacheWrite].every((amount) => toNano(amount) === 0n)
 }
 
-/** How many tokens of output an amount pays for. */
+/** Number of output tokens that an amount pays for; undefined if it is unlimited. */
 export function outputFor(price: Price, nano: bigint): number | undefined {
   const perMillion = toNano(price.output)
   if (perMillion === 0n) return undefined

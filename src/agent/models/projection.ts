@@ -1,4 +1,4 @@
-/** @module What a model call may cost at most, and whether it may be made at all (RUN-43, RUN-46). Pure. */
+/** @module The maximum cost of a model call, and whether it may be made at all (RUN-43, RUN-46). Pure. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
 import type { Reserve } from '../../../schemas/requests.ts'
@@ -8,7 +8,7 @@ import { AgentError } from '../errors.ts'
 import type { Rate } from './model-usage.ts'
 import { isFree, outputFor, pricedAtMost } from './price-table.ts'
 
-/** The limits that a call stands under, and what is left of them; undefined where there is none. */
+/** What is left under the limits that apply to a call; undefined for a dimension without a limit. */
 export interface RemainingBudget {
   readonly tokens: number | undefined
   readonly nano: bigint | undefined
@@ -18,21 +18,21 @@ export interface Projected {
   readonly agent: string | undefined
   readonly rate: Rate
   readonly inputTokens: number
-  /** The caller's own bound. */
+  /** The caller's own output limit. */
   readonly outputTokens: number | undefined
-  /** What the model can give at most, where the caller names no bound. */
+  /** Maximum output of the model, if the caller sets no limit. */
   readonly maxOutputTokens: number | undefined
-  /** Whether the provider accepts a lower bound. */
+  /** Whether the provider accepts a lower output limit. */
   readonly boundable: boolean
 }
 
 export interface Projection {
-  /** The limit for the provider; undefined: nothing bounds the call. */
+  /** The output limit for the provider; undefined if the call is unlimited. */
   readonly outputTokens: number | undefined
   readonly reserve: Reserve | undefined
 }
 
-/** Throws `unbounded-output` and `unknown-price`. Whether the budget holds the reservation is for the ledger to say. */
+/** Throws `unbounded-output` and `unknown-price`. The ledger decides whether the budget covers the reservation. */
 export function project(call: Projected, remaining: RemainingBudget): Projection {
   const { agent, rate, inputTokens } = call
   const { provider, model, price, currency } = rate
@@ -42,7 +42,7 @@ export function project(call: Projected, remaining: RemainingBudget): Projection
   }
   const outputTokens = call.outputTokens ?? boundOf(call, remaining)
   if (outputTokens === undefined) {
-    // What costs nothing cannot pass a limit of cost: no bound is needed.
+    // A free model cannot exceed a cost limit, so it needs no output limit.
     const costs = remaining.nano !== undefined && !(price !== undefined && isFree(price))
     if (remaining.tokens === undefined && !costs) return { outputTokens, reserve: undefined }
     const message = `nothing bounds the answer of ${provider}/${model}, and this run has a budget: name a limit in the request, or pass maxOutputTokens`
@@ -59,7 +59,7 @@ export function project(call: Projected, remaining: RemainingBudget): Projection
   return { outputTokens, reserve }
 }
 
-/** The smaller of what the model can give and what is left; at least one token, so that the ledger refuses it on record. */
+/** The smaller of the model's maximum output and the remaining budget, but at least one token, so that the ledger refuses the call and records the refusal. */
 function boundOf(
   { rate, inputTokens, maxOutputTokens, boundable }: Projected,
   remaining: RemainingBudget,
@@ -82,8 +82,8 @@ interface Spent {
 }
 
 /**
- * From the ledger's budget document. Where no agent is named the ledger charges the writer, whom it alone knows: limits of agents then
- * count as limits, of which nobody knows here what is left.
+ * Reads the remaining budget from the ledger's budget document. If no agent is named, the ledger charges the writer, whom only the ledger knows: the limits of
+ * all agents then apply, each in full, because it is unknown here what is left of them.
  */
 export function remainingIn(document: JsonObject, agent: string | undefined): RemainingBudget {
   const limits = document.limits as { readonly tokens?: number; readonly cost?: string }
@@ -101,7 +101,7 @@ export function remainingIn(document: JsonObject, agent: string | undefined): Re
     )
 }
 
-/** What a run is started with, before anything is spent: whether a call may be made at all follows from that alone. */
+/** The limits that a run is started with, before anything is spent; they alone decide whether a call may be made at all. */
 export function limitsOf({ tokens, cost, agents = {} }: BudgetLimits, agent: string | undefined): RemainingBudget {
   const limits = { ...(tokens !== undefined && { tokens }), ...(cost !== undefined && { cost: cost.limit }) }
   return remainingIn({ limits, agentLimits: agents as JsonObject, agents: {} }, agent)

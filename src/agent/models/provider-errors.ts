@@ -1,11 +1,11 @@
-/** @module Errors of providers and of the network: which are worth another try, and when. Read by their shape, whoever threw them. */
+/** @module Classifies errors of providers and of the network by their shape: which may be retried, and when. */
 import { type Backoff, backoffMs } from '../calls/backoff.ts'
 import { AgentError, RecordedFailure } from '../errors.ts'
 import { memberOf, readable } from '../thrown.ts'
 
 export const MODEL_BACKOFF: Backoff = { type: 'exponential', delayMs: 500, maxMs: 8_000, jitter: true }
 
-/** Where it says to wait longer than this, the caller decides. */
+/** If a provider asks for a longer wait, the call is not retried and the caller gets the error. */
 const WAIT_MAX_MS = 60_000
 const BUSY: ReadonlySet<number> = new Set([408, 429])
 const SERVER_ERROR = 500
@@ -21,11 +21,11 @@ export function statusOf(error: unknown): number | undefined {
   return [status, statusCode, snake].find((each) => typeof each === 'number')
 }
 
-/** A provider that is busy or broken, or a connection that was. A served failure is what it was judged to be then. */
+/** Whether the provider is busy or broken, or the connection failed. A failure from the record keeps its recorded judgement. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof RecordedFailure) return fieldsOf(error.evidence).retryable === true
   const { isRetryable: declared, code } = fieldsOf(error)
-  // No wait fills an account, and none changes what the runtime itself has refused.
+  // Waiting neither refills an account nor changes a refusal by the runtime itself.
   if (code === 'insufficient_quota' || causesOf(error).some((cause) => readable(cause) instanceof AgentError))
     return false
   if (typeof declared === 'boolean') return declared
@@ -34,7 +34,7 @@ export function isRetryable(error: unknown): boolean {
   return causesOf(error).some(isNetworkFault)
 }
 
-/** Milliseconds before the next try; undefined: there is none. `random` from 0 up to 1. */
+/** Milliseconds before the next attempt; undefined if there is none. `random` is from 0 up to 1. */
 export function modelWaitMs(
   error: unknown,
   failures: number,
@@ -80,7 +80,7 @@ function causesOf(error: unknown): unknown[] {
   return causes
 }
 
-/** Reading one never throws. */
+/** Reading a member never throws. */
 function fieldsOf(value: unknown): Fields {
   return new Proxy({}, { get: (_, name) => (typeof name === 'string' ? memberOf(value, name) : undefined) })
 }

@@ -1,4 +1,4 @@
-/** @module Errors of providers' packages, made again from the record: by the classes of the client, or by the marks that the AI SDK tells its errors by. */
+/** @module Restores errors of providers' packages from the record, by the error classes of the client or by the marker symbols of AI SDK errors. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { caughtError, type ErrorClass, failureWithFields } from '../calls/caught-error.ts'
@@ -6,7 +6,7 @@ import { recordable } from '../calls/recordable.ts'
 import { RecordedFailure } from '../errors.ts'
 import { memberOf } from '../thrown.ts'
 
-/** The classes that the packages of OpenAI and Anthropic hang on the class of their client, or on one that it extends. */
+/** The error classes that the OpenAI and Anthropic packages attach to the class of their client, or to one of its base classes. */
 export function errorsOf(client: object): readonly ErrorClass[] {
   const named = new Map<string, ErrorClass>()
   for (let at: unknown = client.constructor; typeof at === 'function'; at = Object.getPrototypeOf(at)) {
@@ -19,12 +19,12 @@ export function errorsOf(client: object): readonly ErrorClass[] {
 }
 
 const MARK_BEGINS = 'vercel.ai.'
-/** What may repeat the request is not among them. */
+/** Recorded fields of AI SDK errors; fields that may repeat the request are excluded. */
 const MARKED_FIELDS = ['statusCode', 'isRetryable', 'url', 'responseBody', 'data'] as const
-/** What tells nothing of what was said. */
+/** Fields that reveal nothing of the conversation. */
 const HARMLESS_FIELDS: ReadonlySet<string> = new Set(['status', 'code', 'type', 'statusCode', 'isRetryable'])
 
-/** What is recorded beside name and message. `whole`: what the provider said may be on record. */
+/** The recorded form of an error in addition to its name and message. `whole`: text from the provider may be recorded. */
 export function formOf(error: unknown, classes: readonly ErrorClass[], whole: boolean): JsonObject {
   const marks = marksOf(error)
   const { details } = failureWithFields(error, { classes }) as { readonly details?: JsonObject }
@@ -35,7 +35,7 @@ export function formOf(error: unknown, classes: readonly ErrorClass[], whole: bo
   return { ...form, fields: Object.fromEntries(told) }
 }
 
-/** What the caller catches. */
+/** Builds the error that the caller catches. */
 export function caughtFromProvider(failure: Failure, classes: readonly ErrorClass[], options?: ErrorOptions): Error {
   const { marks, fields } = (failure.details ?? {}) as {
     readonly marks?: readonly string[]

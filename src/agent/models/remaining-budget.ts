@@ -1,10 +1,10 @@
-/** @module What is left of a run's budget, as its ledger says now; of a replay, what there was at its start. A run without limits is looked up once. */
+/** @module The remaining budget of a run, as reported by its ledger; in a replay, the budget at its start. A run without limits is queried only once. */
 import { liveOf, reach, type Session } from '../runtime/session.ts'
 import { limitsOf, type RemainingBudget, remainingIn } from './projection.ts'
 
 const UNLIMITED: RemainingBudget = { tokens: undefined, nano: undefined }
 
-/** Sessions whose run has no limit: limits never change. */
+/** Sessions whose run has no limit; limits never change during a run. */
 const unlimited = new WeakSet<Session>()
 
 export async function remainingBudget(session: Session, agent: string | undefined): Promise<RemainingBudget> {

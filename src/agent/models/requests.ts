@@ -1,4 +1,4 @@
-/** @module What the clients have in common: a request, options, and whether the answer comes in pieces. */
+/** @module Shared by the client wrappers: carries out a request, as one answer or as a stream of chunks. */
 
 import type { Json } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
@@ -15,13 +15,13 @@ export interface Asking {
   readonly dialect: Dialect
   readonly settings: ModelSettings
   readonly request: Fields
-  /** Classes of the provider's package. */
+  /** Error classes of the provider's package. */
   readonly errors?: readonly ErrorClass[]
   /** Calls the provider once; the context's signal ends it. */
   readonly dial: (request: Fields, signal: AbortSignal) => unknown
 }
 
-/** Tools come with instructions of the provider's own that nobody sees. */
+/** Estimated size of the hidden instructions that providers add for tools. */
 const TOOLS_TOKENS = 1_024
 const FRAME_TOKENS = 64
 
@@ -37,7 +37,7 @@ export async function askAnswer(asking: Asking): Promise<Fields> {
   })
 }
 
-/** The stream as its client would give it. */
+/** Returns the stream in the form in which the provider's client returns it. */
 export async function askChunks(asking: Asking): Promise<TrackedStream<Fields>> {
   const { dialect, request } = asking
   const ask = modelAskOf(asking)
@@ -72,12 +72,12 @@ function modelAskOf({ dialect, settings, request, errors }: Asking) {
   }
 }
 
-/** With the bound that was reserved for, where the caller named none. */
+/** Adds the output limit for which budget was reserved, if the caller set none. */
 function sent({ dialect, request }: Asking, { maxOutputTokens: bound }: ModelCallContext): Fields {
   return bound === undefined || dialect.boundIn(request) !== undefined ? request : dialect.bounded(request, bound)
 }
 
-/** The caller's signal ends the call as well. */
+/** Links the caller's signal, so that it ends the call as well. */
 export function callersSignal(options: Fields | undefined, signal: AbortSignal): AbortSignal {
   return options?.signal instanceof AbortSignal ? linkedSignal(signal, options.signal) : signal
 }

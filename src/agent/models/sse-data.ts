@@ -1,6 +1,6 @@
-/** @module The data of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6). */
+/** @module Reads the data of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6). */
 
-/** The data of each event; names, ids and comments are passed over, an event that is cut off is none. */
+/** Yields the data of each event; names, ids and comments are ignored, and a truncated event is dropped. */
 export async function* sseData(portions: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   let data: string[] = []
   for await (const line of linesOf(portions)) {
@@ -14,7 +14,7 @@ export async function* sseData(portions: AsyncIterable<Uint8Array>): AsyncGenera
   }
 }
 
-/** Lines end in CR LF, LF or CR, also where two portions meet between CR and LF. A last line without an end is none. */
+/** Lines end in CR LF, LF or CR, also if two portions meet between CR and LF. An unterminated last line is dropped. */
 async function* linesOf(portions: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   // The decoder drops the byte order mark.
   const decoder = new TextDecoder()

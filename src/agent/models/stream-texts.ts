@@ -1,8 +1,8 @@
-/** @module The texts that a stream gives piece by piece: joined to be counted, and to be redacted as a whole. */
+/** @module The texts that a stream delivers in pieces, joined for counting and for redaction as a whole. */
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
 import { leavesOf, withLeaf } from './packed-chunks.ts'
 
-/** Members that providers append to: OpenAI, Anthropic, Ollama, the AI SDK and those who follow them. */
+/** Members that providers stream in pieces: OpenAI, Anthropic, Ollama, the AI SDK and compatible ones. */
 const APPENDED: ReadonlySet<string> = new Set([
   'content',
   'text',
@@ -16,7 +16,7 @@ const APPENDED: ReadonlySet<string> = new Set([
   'args',
   'partial_json',
 ])
-/** Members that say which of several texts a piece belongs to. */
+/** Members that identify which of several texts a piece belongs to. */
 const POSITION_MEMBERS: ReadonlySet<string> = new Set([
   'index',
   'content_index',
@@ -38,8 +38,8 @@ export function textIn(chunks: readonly Json[]): string {
 }
 
 /**
- * Each text is redacted as a whole, since what must go may lie across pieces: where it changes, its first piece holds it all and the
- * others are empty. Then each chunk as it is.
+ * Redacts each text as a whole, because sensitive data may span several pieces: a changed text is put into its first piece, and its other pieces become empty.
+ * Then each chunk is redacted.
  */
 export function redactChunks(chunks: readonly Json[], redact: (value: Json) => Json): Json[] {
   return mergedTexts(chunks, (whole) => {
@@ -48,12 +48,12 @@ export function redactChunks(chunks: readonly Json[], redact: (value: Json) => J
   }).map(redact)
 }
 
-/** Each text whole in its first piece, the others empty. */
+/** Moves each text into its first piece; its other pieces become empty. */
 export function joinTexts(chunks: readonly Json[]): Json[] {
   return mergedTexts(chunks, (whole) => whole)
 }
 
-/** `merged`: what takes the place of a text; undefined where it stays in its pieces. */
+/** `merged` returns the replacement of a text, or undefined to leave it in its pieces. */
 function mergedTexts(chunks: readonly Json[], merged: (whole: string) => Json | undefined): Json[] {
   const changed = structuredClone(chunks) as Json[]
   for (const pieces of textsOf(chunks)) {
@@ -85,7 +85,7 @@ function piecesOf(chunk: Json, i: number): Piece[] {
   )
 }
 
-/** The path, with what the objects along it say of their place. */
+/** The path, with the position members of the objects along it. */
 function nameOf(chunk: Json, path: readonly string[]): string {
   const marks: string[] = []
   let value: Json = chunk

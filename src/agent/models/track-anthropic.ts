@@ -1,4 +1,4 @@
-/** @module `trackAnthropic`: the `@anthropic-ai/sdk` client, or one of its shape. */
+/** @module `trackAnthropic` tracks the `@anthropic-ai/sdk` client, or one of its shape. */
 import { checkModelSettings } from './check-model.ts'
 import { type Fields, fieldsIn } from './dialect.ts'
 import { MESSAGES } from './messages-dialect.ts'
@@ -11,9 +11,9 @@ import { trackedPromise } from './tracked-promise.ts'
 const PROVIDER = MESSAGES.provider
 
 /**
- * The same client, with its type: inside a run `messages.create`, streamed or not, and the helpers on top of it (`messages.stream`,
- * `messages.parse`) are reserved, recorded and served. The client's own retries are off; the runtime retries, and each try is
- * reserved. Anything else that would spend is refused (`not-tracked`): use the bare client for it.
+ * Returns the same client, with its type: inside a run, budget is reserved for `messages.create`, streamed or not, and for the helpers built on it
+ * (`messages.stream`, `messages.parse`), and the calls are recorded and served. The client's own retries are off; the runtime retries, with a reservation for
+ * each attempt. Any other method that would cost money is refused (`not-tracked`): use the bare client for it.
  * @example
  * ```ts
  * import Anthropic from '@anthropic-ai/sdk'

@@ -1,6 +1,6 @@
 /**
- * @module A provider's client whose model calls are calls of the run. What would spend outside of the budget is refused, so that no
- * helper of the client, known or yet to come, goes around it.
+ * @module A provider's client whose model calls become calls of the run. Other methods that could cost money are refused, so that no present or future helper
+ * of the client bypasses the budget.
  */
 import { AgentError } from '../errors.ts'
 import { currentExecution, type ExecutionContext } from '../runtime/execution-context.ts'
@@ -9,17 +9,17 @@ type Method = (...args: readonly unknown[]) => unknown
 
 export interface ClientMap {
   readonly provider: string
-  /** Tracked calls by their path, such as `chat.completions.create`. `dial` is the client's own method. */
+  /** Tracked calls by path, such as `chat.completions.create`. `dial` is the client's own method. */
   readonly calls: Readonly<Record<string, (dial: Method, args: readonly unknown[]) => unknown>>
   /** Methods that end in a tracked call of the same client. */
   readonly helpers: ReadonlySet<string>
-  /** Methods that give another client. */
+  /** Methods that return another client. */
   readonly clients: ReadonlySet<string>
-  /** Paths that spend nothing. */
+  /** Paths of methods that cost nothing. */
   readonly free: RegExp
 }
 
-/** Throws `not-a-client` where none of the calls to track is there. */
+/** Throws `not-a-client` if the client has none of the calls to track. */
 export function trackClient<Client extends object>(client: Client, map: ClientMap): Client {
   mustHaveCalls(client, map)
   let root = client
@@ -36,7 +36,7 @@ export function trackClient<Client extends object>(client: Client, map: ClientMa
   const memberOf = (raw: object, key: string | symbol, path: string): unknown => {
     const value: unknown = Reflect.get(raw, key, raw)
     if (typeof key === 'symbol' || key in Object.prototype) return value
-    // Helpers call the client that their resource belongs to: that is this one.
+    // Helpers call the client that their resource belongs to, which must be the tracked one.
     if (key === '_client') return root
     const at = path === '' ? key : `${path}.${key}`
     if (typeof value === 'function') return methodAt(raw, value as Method, at)
@@ -60,7 +60,7 @@ export function trackClient<Client extends object>(client: Client, map: ClientMa
   return root
 }
 
-/** What leads to a tracked call, and the parts of the clients of OpenAI and Anthropic, which know their client. */
+/** Whether a value leads to a tracked call, or is a resource of the OpenAI or Anthropic client, which refers to its client. */
 function isResource(value: unknown, at: string, { calls }: ClientMap): value is object {
   if (typeof value !== 'object' || value === null) return false
   return '_client' in value || Object.keys(calls).some((path) => path.startsWith(`${at}.`))
@@ -79,7 +79,7 @@ function memberAt(client: object, path: string): unknown {
     .reduce<unknown>((at, name) => (typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined), client)
 }
 
-/** Where the code is in a run. Throws `no-active-run`. */
+/** The execution context of the calling code. Throws `no-active-run`. */
 export function placeOfModelCall(what: string): ExecutionContext {
   const execution = currentExecution()
   if (execution !== undefined && execution.undoing !== true) return execution

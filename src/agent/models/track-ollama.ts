@@ -1,4 +1,4 @@
-/** @module `trackOllama`: the `ollama` client, or one of its shape. */
+/** @module `trackOllama` tracks the `ollama` client, or one of its shape. */
 import { checkModelSettings } from './check-model.ts'
 
 import { countIn, type Dialect, type Fields, fieldsIn } from './dialect.ts'
@@ -10,8 +10,8 @@ import { trackClient } from './track-client.ts'
 const PROVIDER = 'ollama'
 
 /**
- * The same client, with its type: inside a run `chat` and `generate`, streamed or not, are reserved, recorded and served. On a machine
- * of one's own say `price: 'free'`: a model is never taken to cost nothing. What spends besides is refused (`not-tracked`).
+ * Returns the same client, with its type: inside a run, budget is reserved for `chat` and `generate`, streamed or not, and the calls are recorded and served.
+ * For a locally hosted model set `price: 'free'`, because no model is assumed to be free. Any other method that would cost money is refused (`not-tracked`).
  * @example
  * ```ts
  * import { open, trackOllama } from 'countersign/agent'
@@ -30,7 +30,7 @@ export function trackOllama<Client extends object>(client: Client, settings: Mod
   checkModelSettings('trackOllama', settings)
   const ask = (dial: (...args: readonly unknown[]) => unknown, [input]: readonly unknown[]) => {
     const request = fieldsIn(input)
-    // The client writes into the request it receives, and knows no signal but the stream's own `abort`.
+    // The client modifies the request it receives, and supports no abort signal except the stream's own `abort`.
     const asking = {
       dialect: OLLAMA,
       settings,
@@ -59,7 +59,7 @@ async function dialled(answer: unknown, signal: AbortSignal): Promise<unknown> {
   return value
 }
 
-/** https://github.com/ollama/ollama/blob/main/docs/api.md; `num_predict` below 0 is no bound. */
+/** https://github.com/ollama/ollama/blob/main/docs/api.md; a negative `num_predict` is not a limit. */
 const OLLAMA: Dialect = {
   provider: PROVIDER,
   boundIn: ({ options }) => countIn(fieldsIn(options).num_predict),
@@ -70,7 +70,7 @@ const OLLAMA: Dialect = {
   shown: (chunk) => chunk,
 }
 
-/** A prompt that was in its cache as a whole is not counted. */
+/** Ollama does not report the token count of a prompt that was entirely in its cache. */
 function usageIn({ prompt_eval_count, eval_count }: Fields): ModelUsage | undefined {
   const outputTokens = countIn(eval_count)
   return outputTokens === undefined ? undefined : { inputTokens: countIn(prompt_eval_count) ?? 0, outputTokens }

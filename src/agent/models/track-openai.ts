@@ -1,4 +1,4 @@
-/** @module `trackOpenAI`: the `openai` client, or one of its shape. */
+/** @module `trackOpenAI` tracks the `openai` client, or one of its shape. */
 
 import type { ErrorClass } from '../calls/caught-error.ts'
 import { aName } from '../option-rules.ts'
@@ -12,17 +12,17 @@ import { askAnswer, askChunks, callersSignal } from './requests.ts'
 import { type ClientMap, trackClient } from './track-client.ts'
 import { trackedPromise } from './tracked-promise.ts'
 
-/** How an `openai` client is tracked. */
+/** Settings for tracking an `openai` client. */
 export interface OpenAISettings extends ModelSettings {
-  /** As prices and the record name it; default `openai`. For servers that speak the same language. */
+  /** The provider's name in prices and in the record; default `openai`. For servers with a compatible API. */
   readonly provider?: string
 }
 
 /**
- * The same client, with its type: inside a run `chat.completions.create` and `responses.create`, streamed or not, `embeddings.create`, and the helpers on
- * top of them (`parse`, `stream`, `runTools`) are reserved, recorded and served. The client's own retries are off; the runtime
- * retries, and each try is reserved. Where a request names no bound, the one that was reserved for is added. Anything else that would
- * spend is refused (`not-tracked`): use the bare client for it.
+ * Returns the same client, with its type: inside a run, budget is reserved for `chat.completions.create` and `responses.create`, streamed or not,
+ * `embeddings.create`, and the helpers built on them (`parse`, `stream`, `runTools`), and the calls are recorded and served. The client's own retries are off;
+ * the runtime retries, with a reservation for each attempt. If a request sets no output limit, the reserved one is added. Any other method that would cost
+ * money is refused (`not-tracked`): use the bare client for it.
  * @example
  * ```ts
  * import { open, trackOpenAI } from 'countersign/agent'
@@ -82,7 +82,7 @@ function openAiMap(provider: string, settings: ModelSettings, errors: readonly E
   }
 }
 
-/** https://platform.openai.com/docs/api-reference/responses; its streams always tell their usage, in the event that ends them. */
+/** https://platform.openai.com/docs/api-reference/responses; its streams always report usage, in their last event. */
 function responsesDialect(provider: string): Dialect {
   return {
     provider,
@@ -97,7 +97,7 @@ function responsesDialect(provider: string): Dialect {
 
 const responsesUsage = (usage: unknown): ModelUsage | undefined => openAiUsage(usage, 'input', 'output')
 
-/** https://platform.openai.com/docs/api-reference/embeddings; nothing comes out but vectors, which cost nothing more. */
+/** https://platform.openai.com/docs/api-reference/embeddings; the output consists of vectors, which are not charged. */
 function embeddingsDialect(provider: string): Dialect {
   return {
     ...responsesDialect(provider),

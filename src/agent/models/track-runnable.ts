@@ -1,4 +1,4 @@
-/** @module `trackRunnable`: chat models and other Runnables of LangChain (`@langchain/core` from version 1), wrapped and enforcing. */
+/** @module `trackRunnable` wraps chat models and other Runnables of LangChain (`@langchain/core` from version 1) and enforces budgets. */
 
 import { type Json, parseJson } from '../../../schemas/json.ts'
 import { aName, callable } from '../option-rules.ts'
@@ -10,10 +10,10 @@ import { bytesOf } from './model-settings.ts'
 import { placeOfModelCall } from './track-client.ts'
 
 /**
- * The same Runnable, with its type. A chat model is reserved, recorded and served by call, streamed or not, wherever it is in a
- * chain, and what it makes of itself (`bindTools`, `withStructuredOutput`) is tracked as well. Any other Runnable is one call: its
- * input is the request, its output the answer, which a stream gives in one piece. Prices are found by `provider` and `model` as passed
- * here. A bound that the model itself does not have cannot be sent: where it has none, `maxOutputTokens` is reserved in full.
+ * Returns the same Runnable, with its type. For a chat model, budget is reserved for each call, streamed or not, wherever the model is in a chain, and the call
+ * is recorded and served; models derived from it (`bindTools`, `withStructuredOutput`) are tracked as well. Any other Runnable is one call: its input is the
+ * request and its output the answer, which a stream delivers in one piece. Prices are found by `provider` and `model` as passed here. An output limit that the
+ * model itself does not have cannot be sent: if it has none, `maxOutputTokens` is reserved in full.
  * @example
  * ```ts
  * import { load } from '@langchain/core/load'
@@ -35,7 +35,7 @@ export function trackRunnable<Target extends object>(runnable: Target, settings:
     : trackWhole(runnable, settings)
 }
 
-/** Methods that make a model of a model. */
+/** Methods that derive a model from a model. */
 const BUILDERS = /^(bind|with)/
 
 const tracked = new WeakSet<object>()
@@ -49,7 +49,7 @@ function trackChatModel<Target extends object>(chat: Target, settings: RunnableS
       if (key === '_streamResponseChunks' && streams) {
         return (...args: readonly unknown[]) => streamed({ chat: raw, settings, args })
       }
-      // A model's own event stream would go around the two above: the base's is made of them.
+      // A model's own event stream would bypass the two methods above; the base class builds its stream from them.
       if (key === '_streamChatModelEvents') return base._streamChatModelEvents
       const value: unknown = Reflect.get(raw, key, receiver)
       return typeof value === 'function' && BUILDERS.test(String(key)) ? rewrapped(value as Method, settings) : value
@@ -59,14 +59,14 @@ function trackChatModel<Target extends object>(chat: Target, settings: RunnableS
   return proxy
 }
 
-/** Some models give a new one where they are bound to tools: it is the same model. */
+/** Some models return a new object when tools are bound to them, which must be tracked as well. */
 function rewrapped(method: Method, settings: RunnableSettings): Method {
   return function (this: unknown, ...args: readonly unknown[]): unknown {
     return trackedWithin(Reflect.apply(method, this, args), settings)
   }
 }
 
-/** A model, or what holds one together with its configuration (a RunnableBinding). */
+/** Tracks a model, or the model inside a RunnableBinding, which holds a model with its configuration. */
 function trackedWithin(input: unknown, settings: RunnableSettings): unknown {
   if (typeof input !== 'object' || input === null || tracked.has(input)) return input
   if (typeof Reflect.get(input, '_generate') === 'function') return trackChatModel(input, settings)
@@ -75,7 +75,7 @@ function trackedWithin(input: unknown, settings: RunnableSettings): unknown {
   return input
 }
 
-/** The members that every chat model begins with: those of the eldest that has them. */
+/** The base chat model: the topmost prototype that defines `_streamResponseChunks`. */
 function baseOf(chat: object): { readonly _streamResponseChunks?: unknown; readonly _streamChatModelEvents?: unknown } {
   let base: object = chat
   for (let each: unknown = chat; typeof each === 'object' && each !== null; each = Object.getPrototypeOf(each)) {
@@ -92,7 +92,7 @@ function trackWhole<Target extends object>(runnable: Target, settings: RunnableS
   const members: Readonly<Record<string, unknown>> = {
     invoke,
     _streamIterator: once,
-    // Joined as LangChain joins what comes in pieces: by the last of them, where they cannot be added.
+    // Joined as LangChain joins streamed values: they are concatenated, or the last one is used if they cannot be.
     transform: async function* (inputs: AsyncIterable<unknown>, options?: unknown) {
       let input: unknown
       for await (const each of inputs) input = input === undefined ? each : added(input, each)

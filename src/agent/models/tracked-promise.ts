@@ -1,7 +1,7 @@
-/** @module What the clients of OpenAI and Anthropic give: a promise with helpers of its own, and a stream that can be stopped. */
+/** @module The result types of the OpenAI and Anthropic clients: a promise with extra helpers, and a stream that can be aborted. */
 import { AgentError } from '../errors.ts'
 
-/** A promise with the helpers that the clients' own code relies on. There is no raw response: a served answer never had one. */
+/** A promise with the helpers that the clients' own code relies on. It has no raw response, because a served answer has none. */
 export interface TrackedPromise<T> extends Promise<T> {
   asResponse(): Promise<never>
   withResponse(): Promise<{ readonly data: T; readonly response: Response; readonly request_id: string | null }>
@@ -30,7 +30,7 @@ function requestIdOf(data: unknown): string | null {
   return typeof id === 'string' ? id : null
 }
 
-/** Chunks with the members that the clients' own streams have. To be read once. */
+/** Chunks with the members of the clients' own streams. Can be read once. */
 export class TrackedStream<Chunk> implements AsyncIterable<Chunk> {
   readonly controller: AbortController
   readonly #chunks: AsyncIterable<Chunk>
@@ -48,13 +48,13 @@ export class TrackedStream<Chunk> implements AsyncIterable<Chunk> {
     return this.#chunks[Symbol.asyncIterator]()
   }
 
-  /** Two streams of the same chunks. */
+  /** Splits this stream into two streams of the same chunks. */
   tee(): [TrackedStream<Chunk>, TrackedStream<Chunk>] {
     const [left, right] = toWebStream(this.#chunks).tee()
     return [new TrackedStream(readAll(left), this.controller), new TrackedStream(readAll(right), this.controller)]
   }
 
-  /** Lines of JSON, as the clients' own method gives. */
+  /** Encodes the chunks as JSON lines, like the clients' own method. */
   toReadableStream(): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder()
     return toWebStream(this.#chunks).pipeThrough(
@@ -65,7 +65,7 @@ export class TrackedStream<Chunk> implements AsyncIterable<Chunk> {
   }
 }
 
-/** A web stream of the chunks; cancelled, it leaves them. */
+/** A web stream of the chunks; cancelling it ends their iteration. */
 export function toWebStream<Chunk>(chunks: AsyncIterable<Chunk>): ReadableStream<Chunk> {
   const iterator = chunks[Symbol.asyncIterator]()
   return new ReadableStream<Chunk>({

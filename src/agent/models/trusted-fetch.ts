@@ -1,12 +1,12 @@
-/** @module The guarded `fetch` as the runtime offers it: what it refuses is an error of the runtime. */
+/** @module The guarded `fetch` for users of the runtime: its refusals are errors of the runtime. */
 import { type Fetch, guardedFetch, type TrustOptions } from '../../egress/guarded-fetch.ts'
 import { AgentError } from '../errors.ts'
 
 export type { TrustOptions } from '../../egress/guarded-fetch.ts'
 
 /**
- * Fits the `fetch` option of the `openai`, `@anthropic-ai/sdk` and `ollama` clients. Redirects are refused. Throws `address-refused`,
- * `redirect-refused`, `response-too-large` (while the body is read), `invalid-allow` at once.
+ * Fits the `fetch` option of the `openai`, `@anthropic-ai/sdk` and `ollama` clients. Redirects are refused. Throws `invalid-allow` immediately; a request
+ * throws `address-refused`, `redirect-refused`, and, while the body is read, `response-too-large`.
  * @example
  * ```ts
  * import { trustedFetch } from 'countersign/agent'

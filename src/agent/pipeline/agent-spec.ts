@@ -1,4 +1,4 @@
-/** @module An agent's turn as a call of phase `model`: claimed, its tokens reserved, settled with what it gave, served on resume and replay. */
+/** @module An agent's turn as a call of phase `model`: claimed with a token reservation, settled with the answer, served on resume and replay. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { parsePointer } from '../../../schemas/json-pointer.ts'
 import type { Usage } from '../../../schemas/values.ts'
@@ -18,18 +18,18 @@ import { readable, type SliceReport, sliceOf } from './slice.ts'
 import { byRecency } from './slicers/recency.ts'
 import type { StepAgent, StepOptions } from './step-types.ts'
 
-/** What is in the record of an agent's turn. */
+/** The recorded content of an agent's turn. */
 export interface AgentTurn {
   readonly payload: JsonObject
   readonly tokens: number
   readonly counter: string
   readonly shown: SliceReport
   readonly usage?: Usage
-  /** What it declared itself to supersede. */
+  /** Supersessions that the agent declared. */
   readonly supersedes?: readonly Supersession[]
-  /** What it declared itself to move. */
+  /** Moving paths that the agent declared. */
   readonly moves?: readonly Declaration[]
-  /** What it declared itself to add to what the context holds. */
+  /** Members that the agent adds to lists of the context. */
   readonly add?: JsonObject
 }
 
@@ -41,13 +41,13 @@ export interface Turn {
   readonly manifest: Manifest | undefined
   readonly attempt: number
   readonly findings: readonly Finding[]
-  /** How the place that the step stands in tells equal calls apart. */
+  /** How equal calls are distinguished at the place of the step. */
   readonly dedupe: ExecutionContext['dedupe']
 }
 
-/** An agent whose process died is called again: it need not be waited for long. Renewed while it works. */
+/** Short, because a turn is safe to repeat after its process died. Renewed while the agent works. */
 const LEASE_MS = 15_000
-/** Past it what is held counts as used, until the turn says what it did use: a turn that died does not hold the run up. */
+/** Deadline of the reservation: after it, the reserved amount counts as used until the turn reports its usage, so that a dead turn does not block the run. */
 const HOLD_MS = LEASE_MS
 
 export function agentSpec(turn: Turn): ToolSpec {
@@ -56,9 +56,9 @@ export function agentSpec(turn: Turn): ToolSpec {
   let gaveUp = false
   const behaviour: ToolOptions = {
     compensate: 'not-needed',
-    // What an agent says changes nothing: a turn that nobody saw the end of is taken again.
+    // A turn has no effects, so one with an unknown outcome is repeated.
     onUnknown: 'retry',
-    // One that was abandoned here has failed. One that died may have cost something: nobody can say that it did not begin.
+    // A turn that this process abandoned has failed. A turn whose process died may have started and cost something, so its check cannot tell.
     check: () => (gaveUp ? { done: false } : undefined),
     leaseMs: LEASE_MS,
     ...(retries !== undefined && { retries }),
@@ -80,14 +80,14 @@ export function agentSpec(turn: Turn): ToolSpec {
     agent: step.agent,
     inside: { dedupe: isFramework(x) ? 'position' : dedupe, step },
     ...(tokens !== undefined && { reserve: { agent: step.agent, tokens, deadlineMs: HOLD_MS } }),
-    // Abandoned, it may have cost all that was held.
+    // A turn that was abandoned may have cost the whole reservation.
     usageOfFailure: ({ kind }, { reserved }) =>
       kind === 'unknown' && step.modelCalls === 0 ? inFull(reserved) : undefined,
     usage: (inputs) => (step.modelCalls > 0 ? usageBeside(tokens) : usageOf(inputs as AgentTurn)),
   }
 }
 
-/** Its model calls have reported what they used: nothing more is charged, also where the deadline of what was held has passed. */
+/** The model calls inside the turn have reported their usage: nothing more is charged, even if the deadline of the reservation has passed. */
 function usageBeside(tokens: number | undefined): Usage | undefined {
   return tokens === undefined ? undefined : { tokens: 0, estimated: true }
 }
@@ -99,7 +99,7 @@ function usageOf({ usage, tokens }: AgentTurn): Usage {
 async function takeTurn(turn: Turn, signal: AbortSignal): Promise<AgentTurn> {
   const { session, step, x, options, manifest, attempt, findings } = turn
   const { agent } = step
-  // A manifest that the ledger does not take is reported before the agent has cost anything.
+  // A manifest that the ledger refuses is reported before the agent has cost anything.
   if (manifest !== undefined) await register(session, manifestRequest(agent, manifest))
   const counter = await session.counter()
   const { established, suspects } = await contextForTurn(session)
@@ -126,7 +126,7 @@ async function takeTurn(turn: Turn, signal: AbortSignal): Promise<AgentTurn> {
   return mustBeRecordable(inputs, agent)
 }
 
-/** Said before it is settled: an agent that says too much has failed, and the run goes on. */
+/** Checked before the turn is settled: an agent whose answer cannot be recorded has failed, and the run continues. */
 function mustBeRecordable(turn: AgentTurn, agent: string): AgentTurn {
   const recorded = recordable(turn, undefined, CALL_VALUE)
   if (recorded.ok) return recorded.value as unknown as AgentTurn

@@ -1,4 +1,4 @@
-/** @module Asks an agent, whatever its kind, and reads what it gave. */
+/** @module Calls an agent of any kind and reads its answer. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
@@ -8,18 +8,18 @@ import { delegatedIn, delegatedText, type HandedOver } from './delegated.ts'
 import type { GeneratingAgent, StepAgent, StepContext, StepOptions } from './step-types.ts'
 
 export interface Answer extends HandedOver {
-  /** What tokens are counted of: the text, or the payload's JSON. */
+  /** The text whose tokens are counted: the answer, or the JSON of the payload. */
   readonly text: string
-  /** Where the agent itself tells it. */
+  /** Set if the agent reports its usage. */
   readonly usage?: Usage
 }
 
-/** Whether the agent makes its own order of calls: then their place distinguishes them. */
+/** Whether the agent determines the order of its calls; equal calls are then distinguished by position. */
 export function isFramework(agent: StepAgent): boolean {
   return typeof agent !== 'function'
 }
 
-/** Throws `invalid-agent`, `invalid-output`, and what the agent throws. */
+/** Throws `invalid-agent`, `invalid-output`, and the agent's errors. */
 export async function askAgent(
   agent: StepAgent,
   request: { readonly slice: JsonObject; readonly context: StepContext },
@@ -57,12 +57,12 @@ function call(agent: StepAgent, slice: JsonObject, at: { context: StepContext; p
   throw new AgentError('invalid-agent', `${context.agent} is no function and has neither invoke nor generate`)
 }
 
-/** LangChain's chat models have a `generate` of another meaning beside their `invoke`. */
+/** LangChain's chat models have `invoke` and an unrelated `generate`. */
 function isGenerating(agent: StepAgent): agent is GeneratingAgent {
   return 'generate' in agent && typeof agent.generate === 'function' && !('invoke' in agent)
 }
 
-/** The answer stands among much else: an object as `output`, or the `text`. */
+/** The answer within a result with further members: `output` if it is an object, otherwise `text`. */
 function generated(result: unknown): unknown {
   if (typeof result !== 'object' || result === null) return result
   const output = tried(() => (result as { output?: unknown }).output)
@@ -70,7 +70,7 @@ function generated(result: unknown): unknown {
   return 'text' in result && typeof result.text === 'string' ? result.text : result
 }
 
-/** A LangChain message holds its text among much else. */
+/** The text of a LangChain message, which has many other members. */
 function textIn(result: unknown): unknown {
   return typeof result === 'object' && result !== null && isMessage(result) ? textOf(result.content) : result
 }
@@ -79,13 +79,13 @@ function isMessage(result: object): result is { readonly content: unknown } {
   return 'content' in result && 'getType' in result && typeof result.getType === 'function'
 }
 
-/** Content blocks of which some are text. */
+/** Joins the text blocks of a message's content. */
 function textOf(content: unknown): unknown {
   if (!Array.isArray(content)) return content
   return content.map((block: { text?: unknown }) => (typeof block.text === 'string' ? block.text : '')).join('')
 }
 
-/** `output` of the AI SDK throws where there is none. */
+/** `output` of the AI SDK throws if there is none. */
 function tried(read: () => unknown): unknown {
   try {
     return read()

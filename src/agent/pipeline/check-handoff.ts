@@ -1,4 +1,4 @@
-/** @module The options of handoffs, rollbacks and steps, judged where they are said (RUN-192). */
+/** @module Validation rules for the options of handoffs, rollbacks and steps, applied at the call (RUN-192). */
 import {
   DECLARATIONS_MAX,
   HANDOFF_TEXT_MAX_CHARS,
@@ -31,7 +31,7 @@ const words = chars(0, HANDOFF_TEXT_MAX_CHARS)
 const tokens = within(0, TOKENS_MAX)
 
 const SUPERSESSION: OptionRules<Supersession> = { path: words, reason: words }
-/** What is wrong with a declaration otherwise is a finding, which an agent can mend. */
+/** Only sizes are checked here; other errors in a declaration are findings, which an agent can repair. */
 const DECLARATION: OptionRules<Declaration> = { path: words, as: chars(0, 64), by: words, reason: words }
 
 const supersedes = groups(SUPERSESSIONS_MAX, SUPERSESSION, ['path', 'reason'])
@@ -48,7 +48,7 @@ const MANIFEST: OptionRules<Manifest> = {
   moves,
 }
 
-/** Options of a handoff that a branch of a fork has as well. */
+/** Options that a handoff shares with a branch of a fork. */
 export const BESIDE_PAYLOAD = { manifest: group(MANIFEST), supersedes, moves } as const
 
 const mode = oneOf('replace', 'merge', 'extend')
@@ -59,7 +59,7 @@ const ROLLBACK: OptionRules<RollbackOptions> = { reason: chars(1, HANDOFF_TEXT_M
 
 const STEP: OptionRules<StepOptions> = {
   ...BESIDE_PAYLOAD,
-  // As before: `invalid-step`.
+  // Validated by `runStep`, as `invalid-step`.
   repairs: () => undefined,
   task: chars(0, TASK_MAX_CHARS),
   schema: anObject,

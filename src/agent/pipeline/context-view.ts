@@ -1,4 +1,4 @@
-/** @module The established context as the code of this process has seen it so far: on resume and replay as it was then, not as it is now. */
+/** @module The established context as the code of this process has reached it: on resume and replay, the context at that time instead of the current one. */
 
 import { applyMode } from '../../../projections/merge.ts'
 import { EMPTY_CONTEXT_DIGEST } from '../../../projections/run-state.ts'
@@ -26,7 +26,7 @@ export class ContextView {
     this.#record = record
   }
 
-  /** The current code has come by everything that was recorded up to here. */
+  /** Advances the view: the current code has reached everything that was recorded up to this index. */
   passed(index: number): void {
     const { facts } = this.#record
     for (let fact = facts[this.#folded]; fact !== undefined && fact.index <= index; fact = facts[this.#folded]) {
@@ -35,7 +35,7 @@ export class ContextView {
     }
   }
 
-  /** A copy, as it would be read from the record: the author's code may change what it receives. */
+  /** A copy in recorded form, because the author's code may change it. */
   now(): Established {
     const { step, contextDigest, context } = this.#last
     return { step, contextDigest, context: inCanonicalOrder(context) as JsonObject }
@@ -45,7 +45,7 @@ export class ContextView {
     return this.#lineage.at(-1) ?? ROOT
   }
 
-  /** Top-level keys of the context, latest changed first; those of one step in code unit order. */
+  /** Top-level keys of the context, latest changed first; the keys of one step are in code unit order. */
   recency(): string[] {
     const { context } = this.#last
     const remaining = new Set(Object.keys(context))
@@ -67,7 +67,7 @@ export class ContextView {
     this.#lineage.push({ step, contextDigest, context, changed: changedKeys(before, context) })
   }
 
-  /** As the ledger folds it: steps beyond the target lead nowhere any more. */
+  /** Same as the ledger's fold: the steps after the target are dropped. */
   #rewind({ toStep }: EventBody<'RunRewound'>): void {
     while (this.#lineage.length > 1 && (this.#lineage.at(-1)?.step ?? 0) > toStep) this.#lineage.pop()
   }

@@ -1,4 +1,4 @@
-/** @module The prompt of an agent that takes one, where the author makes none. */
+/** @module The default prompt for an agent that takes a prompt. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Finding, OpenSuspect } from './handoff-types.ts'
 import type { StepContext } from './step-types.ts'
@@ -7,7 +7,7 @@ const FINDINGS_SHOWN_MAX = 20
 const VALUE_MAX_CHARS = 300
 
 /**
- * Task, context as JSON, and what was wrong with the last answer. What the context says is data: it is fenced off as JSON.
+ * Returns the task, the context as JSON, and the errors of the last answer. The context is data: it is enclosed as JSON.
  * @example
  * ```ts
  * import { defaultPrompt, open } from 'countersign/agent'
@@ -39,7 +39,7 @@ Declare nothing that says something of the task itself.`
 
 type PromptContext = Pick<StepContext, 'task' | 'findings' | 'shown'> & Partial<Pick<StepContext, 'suspects'>>
 
-/** What an agent before this one changed and nothing explains: to be looked into, not believed. */
+/** Unexplained changes by earlier agents, which the agent should verify. */
 function doubts(suspects: readonly OpenSuspect[]): readonly string[] {
   const named = suspects.filter(({ path }) => path !== '')
   if (named.length === 0) return []
@@ -55,7 +55,7 @@ function doubts(suspects: readonly OpenSuspect[]): readonly string[] {
 
 const SUSPECTS = `These values were changed without an explanation. Do not rely on them without a source of your own. Where one is wrong, give the right value and say so beside it in your answer ("$supersedes"):`
 
-/** Errors first: warnings alone do not refuse. */
+/** Only errors are listed, because warnings alone do not refuse a handoff. */
 function repairs(findings: readonly Finding[]): readonly string[] {
   const errors = findings.filter(({ severity }) => severity === 'error')
   if (errors.length === 0) return []

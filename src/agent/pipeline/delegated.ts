@@ -1,4 +1,4 @@
-/** @module What an agent's own answer hands over, and what it says beside that: `$supersedes`, `$moves` and `$add`, which are no part of the payload. */
+/** @module Splits an agent's answer into the payload and the members that are not part of it: `$supersedes`, `$moves` and `$add`. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
 import type { Declaration, Supersession } from './handoff-types.ts'
@@ -10,13 +10,13 @@ const ADD = '$add'
 export interface HandedOver {
   readonly payload: JsonObject
   readonly supersedes?: readonly Supersession[]
-  /** Places that it declares to move. */
+  /** Paths that the agent declares as moving. */
   readonly moves?: readonly Declaration[]
-  /** More of what the context holds: new members of its lists. */
+  /** Additions to the context: new members of its lists. */
   readonly add?: JsonObject
 }
 
-/** Throws `invalid-output` where `$supersedes` is no list of `{path, reason}`, `$moves` no list of `{path, as, reason, by?}`, or `$add` no object. */
+/** Throws `invalid-output` if `$supersedes` is no list of `{path, reason}`, `$moves` no list of `{path, as, reason, by?}`, or `$add` no object. */
 export function delegatedIn(answer: JsonObject, agent: string): HandedOver {
   const { [SUPERSEDES]: supersedes = null, [MOVES]: moves = null, [ADD]: add = null, ...payload } = answer
   return {
@@ -27,7 +27,7 @@ export function delegatedIn(answer: JsonObject, agent: string): HandedOver {
   }
 }
 
-/** What tokens are counted of: the payload, and what is added to it. */
+/** The text whose tokens are counted: the payload and the additions. */
 export function delegatedText({ payload, add }: HandedOver): string {
   return `${JSON.stringify(payload)}${add === undefined ? '' : JSON.stringify(add)}`
 }

@@ -1,9 +1,9 @@
-/** @module The span of a handoff: no operation of the conventions, so that its name says what it is (RUN-72). */
+/** @module The span of a handoff. The semantic conventions have no such operation, so the span's name describes it (RUN-72). */
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { inSpan } from '../tracing/call-span.ts'
 import type { HandoffResult } from './handoff-types.ts'
 
-/** `seen.served`, once it is known: it comes from the record. */
+/** `seen.served` is set during the work if the handoff is served from the record. */
 export function inHandoffSpan(
   execution: ExecutionContext,
   { agent, seen }: { readonly agent: string; readonly seen: { readonly served: boolean } },

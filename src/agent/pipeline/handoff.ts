@@ -1,4 +1,4 @@
-/** @module Handoffs and rewinds requested in the body of a run: served from the record, or posted (RUN-22, RUN-34 to RUN-37). */
+/** @module Handoffs and rewinds requested by the body of a run: served from the record, or posted to the ledger (RUN-22, RUN-34 to RUN-37). */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
@@ -32,7 +32,10 @@ import type { HandoffFact } from './recorded-handoffs.ts'
 
 const REASON = 'asked for by the code of the run'
 
-/** Throws `not-recordable`, `invalid-manifest`, `handoff-in-step`, `handoff-in-branch`, `resume-diverged`, and `LedgerRefused` for any refusal but a contradiction. */
+/**
+ * Throws `not-recordable`, `invalid-manifest`, `handoff-in-step`, `handoff-in-branch`, `resume-diverged`, and `LedgerRefused` for any refusal except a
+ * contradiction.
+ */
 export async function handOff(
   execution: ExecutionContext,
   payload: object,
@@ -43,7 +46,7 @@ export async function handOff(
   return handOffAt(execution, payload, options)
 }
 
-/** For a step: what its agent gave. */
+/** The handoff at the end of a step, with the agent's answer. */
 export async function handOffAt(
   execution: ExecutionContext,
   payload: object,
@@ -101,7 +104,7 @@ export async function handOffAt(
   return tracked(session, request, (turn) => inHandoffSpan(execution, { agent, seen }, () => delegated(turn)))
 }
 
-/** An accepted handoff goes to the judge, who takes the time that it takes. */
+/** Passes an accepted handoff to the judge, which works in the background. */
 function considered(session: Session, before: JsonObject, result: HandoffResult): HandoffResult {
   if (!result.ok) return result
   const { step, agent, findings } = result.envelope
@@ -109,7 +112,7 @@ function considered(session: Session, before: JsonObject, result: HandoffResult)
   return result
 }
 
-/** Moves the context back. Throws like `handOff`, and `LedgerRefused` where there is no such step. */
+/** Moves the context back. Throws like `handOff`, and `LedgerRefused` if there is no such step. */
 export async function rollBackContext(execution: ExecutionContext, options: RollbackOptions): Promise<Rewound> {
   const { reason = REASON, toStep } = options
   const { session, scope } = execution
@@ -147,12 +150,12 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
   })
 }
 
-/** The context as the code has seen it so far: the recorded one on resume and replay, else the ledger's current one. */
+/** The context as the code has reached it: the recorded one on resume and replay, otherwise the ledger's current one. */
 export async function establishedContext(session: Session): Promise<Established> {
   return (await contextForTurn(session)).established
 }
 
-/** For an agent's turn, which is a call and made live alone: with what is suspect in the context now. */
+/** The context with its open suspects, for an agent's turn. Suspects are needed only live, because a turn is a call and is served otherwise. */
 export async function contextForTurn(
   session: Session,
 ): Promise<{ readonly established: Established; readonly suspects: readonly OpenSuspect[] }> {
@@ -163,20 +166,20 @@ export async function contextForTurn(
   const { suspects = [] } = body
   const current = pipeline.view.now()
   const isCurrent = current.step === body.step && current.contextDigest === body.contextDigest
-  // Another answer may still be under way: what was made without it is not what the digest says.
+  // Another answer may be in flight; a context folded without it does not match the digest.
   if (isCurrent && jsonDigest(current.context) === current.contextDigest) return { established: current, suspects }
   pipeline.refresh((await readRecord(live.connection, runId)).handoffs)
   return { established: pipeline.view.now(), suspects }
 }
 
-/** The context is frozen while a fork is open: refused before an agent is called in vain. */
+/** The context is frozen while a fork is open, so the handoff is refused before an agent is called in vain. */
 export function mustNotBeBranch({ branch }: ExecutionContext, agent: string): void {
   if (branch === undefined) return
   const message = 'a branch of a fork hands over what its function returns: return it, and call what you need in it'
   throw new AgentError('handoff-in-branch', message, { branch: branch.scope, agent })
 }
 
-/** A step hands off once, at its end: what is handed over beside it would stand in its place. */
+/** A step hands off once, at its end; a further handoff in its scope would be taken for that one. */
 function mustNotBeStep(execution: ExecutionContext, agent: string): void {
   mustNotBeBranch(execution, agent)
   const { step, scope } = execution
@@ -185,7 +188,7 @@ function mustNotBeStep(execution: ExecutionContext, agent: string): void {
   throw new AgentError('handoff-in-step', message, { step: step.agent, agent })
 }
 
-/** Awaited at the end of the run, like a call, and handed over in its turn; a divergence halts it. */
+/** Awaited at the end of the run, like a call, and delivered in its turn; a divergence halts the run. */
 function tracked<T>(session: Session, request: RequestedFact, ask: (turn: Turn) => Promise<T>): Promise<T> {
   const name = request.what === 'rollback' ? 'run.rollback' : `handoff of ${request.agent}`
   return session.joined(JSON.stringify(request), name, () => session.order.inOrder(ask))
@@ -226,7 +229,7 @@ async function posted(session: Session, body: PostEnvelope, turn: Turn): Promise
     const found = confidence === undefined ? {} : { confidence }
     const accepted = { ...envelope, step, parent, context: contextDigest, ...found, findings }
     const fact = added(session, 'accepted', accepted, reply.body)
-    // What is established is what the record says, not what was sent.
+    // The recorded context is the established one; it differs from the sent one if the policy redacted something.
     if (reply.body.redacted !== undefined)
       session.pipeline.refresh((await readRecord(connection, session.runId)).handoffs)
     return handoffResult(session, fact)
@@ -240,7 +243,7 @@ async function posted(session: Session, body: PostEnvelope, turn: Turn): Promise
   return { ok: false, findings: findings as unknown as readonly Finding[], restored: restoredOf(restored) }
 }
 
-/** What this life has recorded, as the record would tell it. */
+/** Adds a fact that this process recorded, in the form that a replay would read. */
 function added(session: Session, kind: HandoffFact['kind'], body: object, answer: JsonObject): HandoffFact {
   const index = session.indexOf(answer)
   const fact = { kind, index, scope: undefined, occurrence: undefined, body } as unknown as HandoffFact

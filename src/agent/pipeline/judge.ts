@@ -1,6 +1,6 @@
 /**
- * @module What a judge says of accepted handoffs: called while the code goes on, recorded by step, never called again for what is on record. What it
- * fails at is no assent: `unavailable`, with the reason.
+ * @module The judge of accepted handoffs: runs in the background, its verdicts are recorded by step, and it is not called again for a recorded one. A failure
+ * of the judge is no assent: the verdict is `unavailable`, with the reason.
  */
 import type { Finding } from '../../../schemas/finding.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -10,33 +10,33 @@ import { AgentError, LedgerRefused } from '../errors.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { thrownText } from '../thrown.ts'
 
-/** An accepted handoff, as a judge sees it. */
+/** An accepted handoff, as a judge receives it. */
 export interface JudgedHandoff {
   readonly runId: string
   readonly step: number
   readonly agent: string
-  /** The context it was handed over on, and the one it established. */
+  /** The context before the handoff, and the one it established. */
   readonly before: JsonObject
   readonly after: JsonObject
-  /** Warnings that the ledger's own rules gave. */
+  /** Warnings of the ledger's own rules. */
   readonly findings: readonly Finding[]
-  /** Aborted when the time is over, or the run is. */
+  /** Aborted when the timeout expires or the run is aborted. */
   readonly signal: AbortSignal
 }
 
-/** What a judge says of a handoff. */
+/** The verdict on a handoff. */
 export interface JudgeVerdict {
   readonly verdict: 'accept' | 'reject'
-  /** What it objects to: a JSON Pointer into the context, `''` for the whole, and why. At most 20 are recorded. */
+  /** Each objection: a JSON Pointer into the context (`''` for the whole) and the reason. At most 20 are recorded. */
   readonly findings?: readonly { readonly path: string; readonly message: string }[]
   readonly model?: string
-  /** `sha256:` and 64 hex digits, of the prompt. */
+  /** Digest of the prompt: `sha256:` and 64 hex digits. */
   readonly promptDigest?: string
 }
 
 /**
- * Judges what rules cannot: sentences. A model call of yours, a service, a person. Its verdict is a warning on record; under `policy: {judge: "reject"}`
- * the next handoff is refused until it is answered. Throws `invalid-judge` where it is not valid.
+ * Judges content that rules cannot check, such as sentences: a model call of yours, a service or a person. The verdict is recorded as a warning; with `policy:
+ * {judge: "reject"}` the next handoff is refused until the objection is resolved. Throws `invalid-judge` if the judge is not valid.
  * @example
  * ```ts
  * import { type Judge, open } from 'countersign/agent'
@@ -77,18 +77,18 @@ export function checkedJudge(judge: Judge | undefined): Judge | undefined {
   throw new AgentError('invalid-judge', 'a judge is {name, judge: function, timeoutMs?: milliseconds above 0}')
 }
 
-/** What a session does for its judge. */
+/** The services of a session for its judge. */
 export interface JudgingSession {
   readonly runId: string
   readonly signal: AbortSignal | undefined
-  /** Work that the end of the run waits for. */
+  /** Runs background work that the end of the run waits for. */
   readonly behind: (work: () => Promise<void>) => Promise<void>
   readonly isJudged: (step: number) => boolean
   readonly judged: (step: number) => void
   readonly execute: (body: RecordJudgement) => Promise<Reply>
 }
 
-/** The judge of one run, and its verdicts that are still to come. */
+/** The judge of one run, with its pending verdicts. */
 export class Judging {
   readonly #judge: Judge | undefined
   readonly #session: JudgingSession
@@ -99,12 +99,12 @@ export class Judging {
     this.#session = session
   }
 
-  /** Every verdict that was requested is on record. */
+  /** Resolves when every requested verdict is recorded. */
   settled(): Promise<void> {
     return this.#pending
   }
 
-  /** Asks for a verdict that is not on record yet. */
+  /** Requests a verdict on the step, unless one is recorded. */
   consider(handoff: Omit<JudgedHandoff, 'runId' | 'signal'>): void {
     const [judge, session] = [this.#judge, this.#session]
     if (judge === undefined || session.isJudged(handoff.step)) return
@@ -120,7 +120,7 @@ export class Judging {
 
 async function post(session: JudgingSession, body: RecordJudgement): Promise<void> {
   const reply = await session.execute(body)
-  // The step is no part of the run any more: there is nothing left to judge.
+  // The step is no longer part of the run: there is nothing left to judge.
   if (!reply.ok && reply.problem.code !== 'unknown-step') throw new LedgerRefused(reply.problem)
   session.judged(body.step)
 }
@@ -155,7 +155,7 @@ function unavailable(reason: string): RecordedVerdict {
   return { verdict: 'unavailable', reason: reason.slice(0, REASON_MAX_CHARS) }
 }
 
-/** What is no verdict is none. */
+/** An invalid answer counts as `unavailable`. */
 function recordedVerdict(answer: unknown): RecordedVerdict {
   if (typeof answer !== 'object' || answer === null) return unavailable('the judge gave no verdict')
   const { verdict, findings = [], model, promptDigest } = answer as Partial<JudgeVerdict>

@@ -1,11 +1,11 @@
-/** @module What an agent may see, change and hand over: registered with the ledger, which judges handoffs by it. */
+/** @module The request that registers an agent's manifest with the ledger, which checks the agent's handoffs against it. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RegisterManifest } from '../../../schemas/requests.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
 import type { Manifest } from './handoff-types.ts'
 
-/** As it is registered. Throws `invalid-manifest`. */
+/** Returns the request and the hash of the manifest. Throws `invalid-manifest`. */
 export function manifestRequest(agent: string, manifest: Manifest): { body: RegisterManifest; hash: string } {
   const { agent: owner = agent, reads, writes, maxTokens, task, schema, policy, moves } = manifest
   if (owner !== agent) {

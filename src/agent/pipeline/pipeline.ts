@@ -1,4 +1,4 @@
-/** @module The handoffs of one run in this process: what the record holds for them, and the context as the code has seen it so far. */
+/** @module The handoffs of one run in this process: their recorded facts, and the context as the code has reached it. */
 
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
@@ -9,7 +9,7 @@ import { divergenceOf } from '../history/divergence.ts'
 import { ContextView } from './context-view.ts'
 import type { HandoffFact, RecordedHandoffs, RefusedHandoff } from './recorded-handoffs.ts'
 
-/** A handoff or a rollback as the code asks for it. */
+/** A handoff or a rollback as the code requests it. */
 export interface RequestedFact {
   readonly what: 'handoff' | 'rollback'
   /** Empty for a rollback. */
@@ -22,12 +22,12 @@ const SHOWN_MAX = 10
 
 export class Pipeline {
   readonly #code: DivergenceCode
-  /** Forks change the context, too: one that is still to be requested keeps the view where it is. */
+  /** Forks change the context, too: while a recorded fork is unrequested, the view must not advance. */
   readonly #forksBehind: () => boolean
   readonly #record: RecordedHandoffs
-  /** Recorded facts by their place, without those that the current code has requested. */
+  /** Recorded facts that the current code has not requested, by place. */
   readonly #unasked = new Map<string, HandoffFact>()
-  /** Asks so far, by what, agent and scope. */
+  /** Number of requests so far, by kind, agent and scope. */
   readonly #occurrences = new Map<string, number>()
   #view: ContextView
 
@@ -41,7 +41,7 @@ export class Pipeline {
     }
   }
 
-  /** The code still walks where the record has been. */
+  /** Whether the record still has handoffs or forks that the code has not requested. */
   get isBehind(): boolean {
     return this.#unasked.size > 0 || this.#forksBehind()
   }
@@ -51,12 +51,12 @@ export class Pipeline {
     return this.#view
   }
 
-  /** The manifests that are registered, by agent. */
+  /** Hashes of the registered manifests, by agent. */
   get manifests(): Map<string, string> {
     return this.#record.manifests
   }
 
-  /** A judge's verdict on the step is on record. */
+  /** Whether a verdict on the step is recorded. */
   isJudged(step: number): boolean {
     return this.#record.judged.has(step)
   }
@@ -70,8 +70,8 @@ export class Pipeline {
   }
 
   /**
-   * How often this was requested there before. An agent or a tool that is called again hands over again: unlike calls, these are never
-   * counted again, for what was handed over first may have been rewound.
+   * How often this was requested at this place before. Unlike the counts of calls, these are never reset when an agent or a tool is called again, because the
+   * earlier handoff may have been rewound.
    */
   occurrence(what: RequestedFact['what'], scope: string | undefined, agent: string): number {
     const counted = JSON.stringify([what, agent, scope ?? null])
@@ -80,7 +80,7 @@ export class Pipeline {
     return count
   }
 
-  /** A fact of this life. Answers may come in another order than what they tell was recorded in. */
+  /** Adds a fact recorded by this process. Answers may arrive in another order than the events they report. */
   add(fact: HandoffFact): void {
     const { facts } = this.#record
     const before = facts.findLastIndex(({ index }) => index <= fact.index)
@@ -88,7 +88,7 @@ export class Pipeline {
     if (before < facts.length - 2 && !this.isBehind) this.#view = new ContextView(this.#record)
   }
 
-  /** What the record holds for this ask. Throws `ResumeDiverged` where it holds something else there. */
+  /** The recorded fact for this request. Throws `ResumeDiverged` if the record has different content at this place. */
   served(request: RequestedFact, content: JsonObject): HandoffFact | undefined {
     const place = placeKey(request)
     const fact = this.#unasked.get(place)
@@ -98,12 +98,12 @@ export class Pipeline {
       if (!isAsSent(fact, name, value, content[name] ?? null)) throw this.#diverged(request, recorded, content)
     }
     this.#unasked.delete(place)
-    // A refusal and its rewind are one write.
+    // A refusal and its rewind are appended in one write.
     this.#view.passed(fact.kind === 'rejected' ? fact.index + 1 : fact.index)
     return fact
   }
 
-  /** What the budget answered about this handoff then. */
+  /** The recorded budget refusal of this handoff. */
   refused({ agent, scope, occurrence }: RequestedFact, content: JsonObject): RefusedHandoff | undefined {
     const recorded = this.#record.refusals.find(
       (each) => each.agent === agent && each.scope === scope && each.occurrence === occurrence,
@@ -111,7 +111,7 @@ export class Pipeline {
     return recorded !== undefined && recorded.content === jsonDigest(content) ? recorded : undefined
   }
 
-  /** Where something new is handed over while the record holds another agent's handoff in the same scope: the code took another way. */
+  /** The divergence if a new handoff is requested while the record has another agent's handoff in the same scope. */
   anotherIn({
     name,
     scope,
@@ -124,10 +124,10 @@ export class Pipeline {
     return this.#diverged({ what: 'handoff', agent: name, scope, occurrence: 0 }, shown(other), {})
   }
 
-  /** What a call requested while it ran counts as requested, for the call is served. */
+  /** Requests that were made inside a call count as made, because the call is served. */
   passedOver(covers: (scope: string) => boolean, until: number): void {
     for (const [place, fact] of this.#unasked) {
-      // In the order of the record.
+      // Facts are in recorded order.
       if (fact.index > until) return
       if (fact.scope === undefined || !covers(fact.scope)) continue
       this.#unasked.delete(place)
@@ -136,7 +136,7 @@ export class Pipeline {
     }
   }
 
-  /** The view is rebuilt from the whole record: others have written to the run as well. */
+  /** Replaces the facts by a fresh read of the record, because others have written to the run as well. */
   refresh({ policy, facts }: RecordedHandoffs): void {
     this.#record.policy = policy
     this.#record.facts.length = 0
@@ -144,7 +144,7 @@ export class Pipeline {
     this.#view = new ContextView(this.#record)
   }
 
-  /** Throws where recorded handoffs, or those up to an event, were never requested. */
+  /** Throws if recorded handoffs, up to an event if given, were never requested. */
   mustBeSpent(until = Number.POSITIVE_INFINITY): void {
     const remaining = [...this.#unasked.values()].filter(({ index }) => index <= until).slice(0, SHOWN_MAX)
     if (remaining.length === 0) return
@@ -153,7 +153,7 @@ export class Pipeline {
     throw new ResumeDiverged(message, { expected: remaining.map(shown), actual: null }, this.#code)
   }
 
-  /** A handoff that the record does not hold. */
+  /** The divergence for a handoff that the record does not hold. */
   unknown(query: RequestedFact): ResumeDiverged {
     return this.#diverged(query, null, {})
   }
@@ -169,7 +169,7 @@ export class Pipeline {
   }
 }
 
-/** A rewind after a contradiction follows its handoff; the code requested that one. */
+/** A rewind after a contradiction is a consequence of its handoff and has no request of its own. */
 function isConsequence(fact: HandoffFact): boolean {
   return fact.kind === 'rewound' && fact.body.cause === 'contradiction'
 }
@@ -187,14 +187,14 @@ function placeKey({ what, agent, scope, occurrence }: RequestedFact): string {
   return JSON.stringify([what, agent, scope ?? null, occurrence])
 }
 
-/** What makes two handoffs at one place the same. Tokens do not: another counter counts otherwise. */
+/** The members that identify a handoff at its place. Tokens are excluded, because counters differ. */
 function contentOf(fact: HandoffFact): JsonObject {
   if (fact.kind === 'rewound') return { reason: fact.body.reason ?? null }
   const { mode, payload, add, supersedes, moves, manifestHash } = fact.body
   return handoffContent({ mode, payload, add, supersedes, moves, manifestHash })
 }
 
-/** What was left out of a member says nothing of whether it is the same; all else has to be. */
+/** Redacted parts of a member are not compared; everything else must be equal. */
 function isAsSent(fact: HandoffFact, name: string, recorded: Json, sent: Json): boolean {
   if (isEqual(recorded, sent)) return true
   return 'redacted' in fact.body && lacks(fact.body.redacted, name) && isEqualButRedacted(recorded, sent)
@@ -205,13 +205,13 @@ function isEqualButRedacted(recorded: Json, sent: Json): boolean {
   if (Array.isArray(recorded) && Array.isArray(sent))
     return recorded.length === sent.length && recorded.every((each, i) => isEqualButRedacted(each, sent[i] ?? null))
   if (!isJsonObject(recorded) || !isJsonObject(sent)) return isEqual(recorded, sent)
-  // A member that went with its name is in neither place that could be compared.
+  // A member whose name was redacted cannot be matched with one that was sent.
   return Object.entries(recorded).every(
     ([name, value]) => name.includes(MARKER_BEGINS) || isEqualButRedacted(value, sent[name] ?? null),
   )
 }
 
-/** As `served` compares them. */
+/** The content of a handoff, in the form that `served` compares. */
 export function handoffContent(inputs: {
   mode: string
   payload: JsonObject

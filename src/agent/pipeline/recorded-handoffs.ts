@@ -1,14 +1,14 @@
-/** @module The handoffs and rewinds of a run's record, with the place in the code that requested each. A pure fold. */
+/** @module The recorded handoffs and rewinds of a run, with the place in the code that requested each. A pure fold. */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import { budgetRefusal } from '../history/budget-refusal.ts'
 import type { Problem, RunEvent } from '../runtime/connection.ts'
 
 interface Placed {
-  /** How many events of the run had been recorded with it: its revision and one. */
+  /** Number of events of the run up to and including this one: its revision plus one. */
   readonly index: number
   readonly scope: string | undefined
-  /** Undefined where it was not this runtime that requested it. */
+  /** Undefined if the request did not come from this runtime. */
   readonly occurrence: number | undefined
 }
 
@@ -20,12 +20,12 @@ export type HandoffFact = Placed &
   )
 
 export interface RefusedHandoff {
-  /** How many events of the run had been recorded with it. */
+  /** Number of events of the run up to and including this one. */
   readonly index: number
   readonly agent: string
   readonly scope: string | undefined
   readonly occurrence: number | undefined
-  /** Digest of what was handed over. */
+  /** Digest of the content of the handoff. */
   readonly content: string
   readonly refusal: Problem
 }
@@ -33,11 +33,11 @@ export interface RefusedHandoff {
 export interface RecordedHandoffs {
   policy: ExtendPolicy
   readonly facts: HandoffFact[]
-  /** Handoffs that the budget refused, by their place. */
+  /** Handoffs that the budget refused. */
   readonly refusals: RefusedHandoff[]
-  /** Steps of which a judgement is on record. */
+  /** Steps with a recorded judgement. */
   readonly judged: Set<number>
-  /** Hash of the manifest registered last, by agent. */
+  /** Hash of the latest registered manifest, by agent. */
   readonly manifests: Map<string, string>
 }
 

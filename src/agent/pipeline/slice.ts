@@ -1,12 +1,12 @@
-/** @module The slice of the context that an agent is shown: what it may read, in the order a slicer wants it, packed to a limit of tokens. */
+/** @module The slice of the context that an agent is shown: readable keys, in the order of a slicer, packed to a token limit. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
 import type { TokenCounter } from './token-counter.ts'
 
-/** What a slicer receives beside the context. */
+/** The input of a slicer, in addition to the context. */
 export interface SliceRequest {
-  /** Top-level keys, latest changed first; those of one step in code unit order. */
+  /** Top-level keys, latest changed first; the keys of one step are in code unit order. */
   readonly recency: readonly string[]
   readonly task: string | undefined
   readonly agent: string
@@ -15,21 +15,21 @@ export interface SliceRequest {
 }
 
 /**
- * Says what of the context the agent is to see: top-level keys, most wanted first, or an object of its own making whose keys are taken
- * in their order. Either is packed: what does not fit is left out, and the next is tried.
+ * Selects the content of the slice: top-level keys, most important first, or a new object whose keys are used in their order. Keys that do not fit the limit
+ * are skipped, and the next one is tried.
  */
 export type Slicer = (
   context: JsonObject,
   request: SliceRequest,
 ) => readonly string[] | JsonObject | Promise<readonly string[] | JsonObject>
 
-/** Stands in the record beside what the agent gave. */
+/** Recorded together with the agent's answer. */
 export interface SliceReport {
   readonly keys: readonly string[]
-  /** Keys that it may read and was not shown, for want of room or because the slicer did not ask for them. */
+  /** Keys that the agent may read and was not shown, because they did not fit or the slicer did not select them. */
   readonly omitted: readonly string[]
   readonly tokens: number
-  /** What counted them. */
+  /** Name of the token counter. */
   readonly counter: string
 }
 
@@ -38,7 +38,7 @@ export interface Slice {
   readonly report: SliceReport
 }
 
-/** Only the keys that the manifest lets the agent read. */
+/** The part of the context that the manifest lets the agent read. */
 export function readable(context: JsonObject, reads: readonly string[] | undefined): JsonObject {
   if (reads === undefined) return context
   return pick(
@@ -47,7 +47,7 @@ export function readable(context: JsonObject, reads: readonly string[] | undefin
   )
 }
 
-/** Throws `missing-key`, `invalid-slice`, and what the slicer throws. */
+/** Throws `missing-key`, `invalid-slice`, and the slicer's errors. */
 export async function sliceOf(
   context: JsonObject,
   inputs: { readonly slicer: Slicer; readonly request: SliceRequest; readonly counter: TokenCounter },
@@ -74,7 +74,7 @@ function missingKeys(keys: readonly string[], context: JsonObject): AgentError {
   return new AgentError('missing-key', message, { missing: [...keys], present })
 }
 
-/** All of them where they fit; else each in turn, where it fits. Each section is counted once, the whole a few times at most. */
+/** Returns all keys if they fit; otherwise each in turn that fits. Each section is counted once, and the whole slice only a few times. */
 function packed(
   source: JsonObject,
   keys: readonly string[],
@@ -90,7 +90,7 @@ function packed(
     used += tokens
     included.push(key)
   }
-  // Tokens do not add up exactly over a seam: the whole is what counts.
+  // The token counts of parts do not add up exactly, so the whole slice is counted.
   for (let drop = 1; included.length > 0 && !fits(included); drop *= 2) {
     included.splice(-drop)
   }

@@ -1,4 +1,4 @@
-/** @module A step of a pipeline: an agent is shown its slice, and what it returns is handed over; refused, it may try again. */
+/** @module A step of a pipeline: shows an agent its slice and hands its answer over; if the ledger refuses, the agent may repair it. */
 import { callTool } from '../calls/call.ts'
 import { AgentError, HandoffRefused } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
@@ -11,8 +11,8 @@ import { manifestRequest } from './manifest.ts'
 import type { StepAgent, StepOptions, StepResult } from './step-types.ts'
 
 /**
- * Throws `handoff-in-branch`, `HandoffRefused` where the ledger refuses what the agent gives and no repair is left, `budget-exceeded` where the budget does not
- * let the agent begin, and what the agent throws.
+ * Throws `handoff-in-branch`, `HandoffRefused` if the ledger refuses the answer and no repair attempt is left, `budget-exceeded` if the budget does not cover
+ * the agent's reservation, and the agent's errors.
  */
 export async function runStep(
   execution: ExecutionContext,
@@ -27,7 +27,7 @@ export async function runStep(
   const manifest = manifestOf(options)
   if (manifest !== undefined) manifestRequest(agent, manifest)
   const scope = scopeBelow(execution, `step:${agent}`)
-  // Between the agent's turn and its handoff nothing is under way: the end of the run waits for the step.
+  // No call is active between the agent's turn and its handoff, so the step itself is tracked for the end of the run.
   return session.joined(`step ${scope}`, `step of ${agent}`, () =>
     turns(
       { ...execution, scope, dedupe: 'position' },
@@ -45,7 +45,7 @@ interface Plan {
   readonly dedupe: ExecutionContext['dedupe']
 }
 
-/** Asks until an answer is accepted. */
+/** Calls the agent until an answer is accepted. */
 async function turns(
   at: ExecutionContext,
   { agent, x, options, manifest, repairs, dedupe }: Plan,
@@ -53,11 +53,11 @@ async function turns(
   const { session, scope = '' } = at
   let findings: readonly Finding[] = []
   for (let attempt = 1; ; attempt += 1) {
-    // At a further try an agent finds the results of the calls that it made before.
+    // On a repair, the agent's calls get the results of the same calls in the previous attempt.
     if (attempt > 1) session.restart(scope)
     const step = { agent, scope, modelCalls: 0 }
     const spec = agentSpec({ session, step, x, options, manifest, attempt, findings, dedupe })
-    // With its scope an agent that asks one of its own name is not taken for a call of itself.
+    // The scope is part of the arguments, so that an agent calling one of the same name is not taken for a recursive call.
     const turn = (await callTool(at, spec, { agent, attempt, scope })) as unknown as AgentTurn
     const handed = await handOver(at, { agent, turn, options, manifest })
     if (handed.ok) {
@@ -95,7 +95,7 @@ function repairsOf({ repairs = 0 }: StepOptions): number {
   throw new AgentError('invalid-step', `repairs is a whole number from 0, not ${repairs}`)
 }
 
-/** `task` and `schema` of the step stand for those of its manifest. */
+/** `task` and `schema` of the step override those of its manifest. */
 function manifestOf({ manifest, task, schema }: StepOptions): Manifest | undefined {
   if (manifest === undefined && task === undefined && schema === undefined) return undefined
   return { ...manifest, ...(task !== undefined && { task }), ...(schema !== undefined && { schema }) }

@@ -1,19 +1,19 @@
-/** @module Counts tokens: by the author's own counter, else by `gpt-tokenizer` where it is installed, else by a stated guess. */
+/** @module Counts tokens: with the author's counter, otherwise with `gpt-tokenizer` if it is installed, otherwise with a named estimate. */
 import { AgentError } from '../errors.ts'
 
-/** Tokens of a text: a whole number from 0, else `invalid-token-count`. */
+/** Returns the number of tokens of a text: a whole number from 0, otherwise `invalid-token-count` is thrown. */
 export type CountTokens = (text: string) => number
 
 export interface TokenCounter {
-  /** Stands beside every count: `custom`, `gpt-tokenizer o200k_base`, or `UTF-8 bytes / 4`. */
+  /** Reported with every count: `custom`, `gpt-tokenizer o200k_base`, or `UTF-8 bytes / 4`. */
   readonly name: string
   readonly count: CountTokens
 }
 
-/** English prose and JSON have about four bytes to a token. */
+/** English prose and JSON have about four bytes per token. */
 const BYTES_PER_TOKEN = 4
 
-/** Loaded at the first count: the tables of `gpt-tokenizer` take a quarter of a second. */
+/** Loaded at the first count, because the tables of `gpt-tokenizer` take a quarter of a second. */
 export function tokenCounter(own?: CountTokens): () => Promise<TokenCounter> {
   let loaded: Promise<TokenCounter> | undefined
   return () => {
@@ -26,7 +26,7 @@ async function loadGptTokenizer(): Promise<TokenCounter> {
   try {
     const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base')
     if (typeof countTokens !== 'function') return bytesCounter()
-    // What an agent wrote is text, also where it looks like a control token.
+    // An agent's output is plain text, even if it looks like a control token.
     const asText = { disallowedSpecial: new Set<string>() }
     const count = (text: string): number => piecesOf(text).reduce((sum, piece) => sum + countTokens(piece, asText), 0)
     return { name: 'gpt-tokenizer o200k_base', count }
@@ -40,7 +40,7 @@ export function bytesCounter(): TokenCounter {
   return { name: 'UTF-8 bytes / 4', count }
 }
 
-/** Unbroken runs of this length are cut: the merges of one run take quadratic time (measured: 80,000 letters, 13 s). */
+/** Longer runs without a boundary are cut, because merging one takes quadratic time (measured: 80,000 letters, 13 s). */
 const RUN_CHARS = 400
 const LONG_RUN = new RegExp(`\\S{${RUN_CHARS}}|\\s{${RUN_CHARS}}`, 'gu')
 

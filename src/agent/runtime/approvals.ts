@@ -1,26 +1,26 @@
-/** @module Calls that wait for people, as a program sees and decides them. */
+/** @module Approvals as a program lists and decides them. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LedgerRefused } from '../errors.ts'
 import type { Connection } from './connection.ts'
 
-/** A call that waits for somebody's yes, or has waited. */
+/** A call that waits for an approval, or has waited for one. */
 export interface Approval {
   readonly approvalId: string
   readonly runId: string
   readonly tool: string
-  /** Absent where they are too large to be shown whole: then `argsPreview` is how their JSON text begins. */
+  /** Absent if the arguments are too large to be shown in full; `argsPreview` is then the beginning of their JSON text. */
   readonly args?: Json
   readonly argsPreview?: string
-  /** A decision is bound to it. */
+  /** Digest of the arguments; a decision is bound to it. */
   readonly argsDigest: string
-  /** `pending`, `granted`, `denied`, `expired`, `used`, or `closed` where the run ended first. */
+  /** `pending`, `granted`, `denied`, `expired`, `used`, or `closed` if the run ended first. */
   readonly status: string
   /** RFC 3339. */
   readonly requestedAt: string
   readonly expiresAt: string
-  /** The requester: who acts, and for whom. */
+  /** The actor that requested the call, and the principal it acts for. */
   readonly requestedBy: { readonly actor: string; readonly principal?: string }
-  /** Who has to say yes, and why. */
+  /** Each required consent: the rule it comes from, the reason, the number of approvers and their roles. */
   readonly needs: readonly {
     readonly source: string
     readonly reason: string
@@ -29,18 +29,18 @@ export interface Approval {
   }[]
 }
 
-/** Which approval, and the arguments that are decided on: as `list` or `get` gave them. */
+/** Identifies an approval and the arguments that the decision is about, as returned by `list` or `get`. */
 export type ApprovalRef = Pick<Approval, 'runId' | 'approvalId' | 'argsDigest'>
 
-/** What is recorded with a decision. */
+/** Optional data that is recorded with a decision. */
 export interface DecisionOptions {
   /** At most 4,096 characters. */
   readonly comment?: string
 }
 
 /**
- * Decisions are made in the name of whoever the runtime writes as: a token's, or `open({ actor })`. The requester does not approve, unless the rule says so.
- * Throws `LedgerRefused`: `approval-decided`, `approval-expired`, `approval-mismatch`, `self-approval`, `approval-role-missing`.
+ * Lists and decides approvals. Decisions are made in the name of the runtime's caller: the token's actor, or `open({ actor })`. The requester cannot approve
+ * unless the rule allows it. Throws `LedgerRefused`: `approval-decided`, `approval-expired`, `approval-mismatch`, `self-approval`, `approval-role-missing`.
  * @example
  * ```ts
  * import { open } from 'countersign/agent'
@@ -53,13 +53,15 @@ export interface DecisionOptions {
  * ```
  */
 export interface Approvals {
-  /** What can still be decided in the tenant; behind all others `runs-unreadable` is thrown, with `problem.unreadable`, where runs cannot be read. */
+  /**
+   * Approvals of the tenant that can still be decided. If some runs cannot be read, throws `runs-unreadable` (with `problem.unreadable`) after the last item.
+   */
   list(): AsyncIterable<Approval>
   get(runId: string, approvalId: string): Promise<Approval>
-  /** Gives the status now: `granted`, or `pending` while others have to say yes, too. */
+  /** Returns the resulting status: `granted`, or `pending` while further approvers are required. */
   grant(approval: ApprovalRef, options?: DecisionOptions): Promise<string>
   deny(approval: ApprovalRef, options?: DecisionOptions): Promise<string>
-  /** Takes back what was granted and not used yet: the call waits again. Throws `approval-used`. */
+  /** Withdraws a grant that was not used yet; the call waits again. Throws `approval-used`. */
   withdraw(approval: ApprovalRef, options?: DecisionOptions): Promise<string>
 }
 
@@ -85,5 +87,5 @@ export function approvalsOf(connection: Connection, open: <T>(work: () => Promis
   }
 }
 
-/** What the ledger says of one is what the interface names, and more. */
+/** The ledger's document has all members of the interface, and more. */
 const approvalOf = (item: JsonObject): Approval => item as unknown as Approval

@@ -1,4 +1,4 @@
-/** @module Where the code of a call stands while it runs, and what is held on the budget meanwhile. */
+/** @module The execution context of a call's code, and the handling of its budget reservation and lease. */
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import type { CallIdentity } from '../calls/call-identity.ts'
 import type { AttemptOptions } from '../calls/execute-call.ts'
@@ -7,7 +7,7 @@ import { clip } from '../errors.ts'
 import { type ExecutionContext, joined } from './execution-context.ts'
 import { liveOf, reach, type Session } from './session.ts'
 
-/** Nested calls name their parent. They have a scope of the call's own, or, where the call is a step, the step's. */
+/** The context for code inside a call. Nested calls name it as their parent. Their scope is the call's own or, if the call is a step, the step's. */
 export function executionInside(
   { execution, spec, argsDigest }: CallIdentity,
   { callId, fence }: Pick<Claimed, 'callId' | 'fence'>,
@@ -26,14 +26,14 @@ export function executionInside(
   }
 }
 
-/** Whether a scope lies inside a call. A step's own scope holds its handoffs, which the step asks for itself. */
+/** Returns a predicate for scopes that lie inside a call. A step's own scope is excluded: it holds the handoffs that the step itself requests. */
 export function isInside({ execution, spec }: CallIdentity, callId: string): (scope: string) => boolean {
   if (spec.inside !== undefined) return (scope) => scope.startsWith(`${execution.scope ?? ''}/`)
   const own = joined(execution.scope, `in:${callId}`)
   return (scope) => scope === own || scope.startsWith(`${own}/`)
 }
 
-/** What is held for a whole step is returned once, at its first model call: that one reserves for itself. */
+/** The reservation of a whole step is released once, at its first model call, because model calls make their own reservations. */
 export function holdForStep({ execution, spec }: CallIdentity, { reservationId }: Claimed): void {
   const step = spec.inside?.step
   if (step === undefined || reservationId === undefined) return
@@ -46,7 +46,7 @@ export function holdForStep({ execution, spec }: CallIdentity, { reservationId }
   }
 }
 
-/** What ends an attempt. A run within the run learns of it, and ends by itself. */
+/** The signals that end an attempt. A run within the run gets its signal as a notice only, and ends on its own. */
 export function endingOf({ execution, spec }: CallIdentity): Pick<AttemptOptions, 'signal' | 'notice' | 'isUndone'> {
   const { branch, session } = execution
   if (spec.isRun === true) return { signal: undefined, notice: branch?.signal ?? session.signal }
@@ -55,7 +55,9 @@ export function endingOf({ execution, spec }: CallIdentity): Pick<AttemptOptions
 
 const REASON_MAX_CHARS = 1_000
 
-/** A call in which the run went no further is taken up by the next life: nobody has to wait for the lease of this one. */
+/**
+ * Gives up a call in which the run was halted: the call is settled as unknown, so the next process can take it over without waiting for the lease to expire.
+ */
 export async function leave(session: Session, { callId, fence }: Claimed): Promise<void> {
   if (session.halted instanceof UnreachableError || session.halted instanceof LedgerError) return
   const reason = clip(`the run went no further inside it: ${session.halted?.message ?? ''}`, REASON_MAX_CHARS)

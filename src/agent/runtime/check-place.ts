@@ -1,8 +1,8 @@
-/** @module Paths of places in a run's code. */
+/** @module Length check for the paths of scopes in a run's code. */
 import { SCOPE_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import { AgentError } from '../errors.ts'
 
-/** The path of a place grows with each step, fork and scope within another. Throws `invalid-option`. */
+/** The path grows with each nested step, fork and scope. Throws `invalid-option`. */
 export function checkPlace(scope: string | undefined): void {
   if (scope === undefined || scope.length <= SCOPE_MAX_CHARS) return
   const message = `the path of a place in a run has at most ${SCOPE_MAX_CHARS} characters, and this one has ${scope.length}: nest less deep, or name scopes, steps and branches shorter`

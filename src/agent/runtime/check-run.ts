@@ -1,4 +1,4 @@
-/** @module The options of a run, judged where it is started. */
+/** @module Validation rules for the options of a run, applied when it is started. */
 
 import { NAME_MAX_CHARS, TAGS_MAX } from '../../../schemas/value-forms.ts'
 import { LEASE } from '../calls/check-tool.ts'
@@ -62,12 +62,12 @@ export function checkRun(method: 'run' | 'saga' | 'branch', options: object): vo
 const VALUE: OptionRules<Pick<ToolOptions, 'leaseMs'>> = { leaseMs: LEASE }
 const SAGA: OptionRules<{ readonly name: string }> = { name: aName }
 
-/** Of `run.once` and its kin. Throws `invalid-option`. */
+/** Validates the options of `run.once`, `run.now` and `run.uuid`. Throws `invalid-option`. */
 export function checkValue(method: string, options: unknown = {}): void {
   checkOptions(`run.${method}`, options, VALUE)
 }
 
-/** A name of a value, a patch or a scope, of so many characters at most. Throws `invalid-option`. */
+/** Validates the name of a value, a patch or a scope; `most` is its maximum length in characters. Throws `invalid-option`. */
 export function checkName(method: string, name: unknown, most: number): void {
   checkOptions(`run.${method}`, { name }, { name: chars(1, most) }, ['name'])
 }

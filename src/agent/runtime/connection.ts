@@ -1,4 +1,4 @@
-/** @module The ledger as the runtime sees it: the same over HTTP and in process. */
+/** @module The ledger interface that the runtime uses, the same over HTTP and in process. */
 import type { AnswerTo } from '../../../schemas/answers/commands.ts'
 import type { ContextAnswer, RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
@@ -11,23 +11,23 @@ export interface Problem {
   readonly code: LedgerErrorCode
   readonly detail: string
   readonly retryAfterMs?: number
-  /** Of the event that records the refusal, where the ledger tells it. */
+  /** Revision of the event that records the refusal, if the ledger returns it. */
   readonly revision?: number
   readonly evidence: JsonObject
 }
 
 export type Reply<Body extends JsonObject = JsonObject> =
-  /** `created`: the command recorded something new. */
+  /** `created`: the command appended something new. */
   | { readonly ok: true; readonly created: boolean; readonly body: Body }
   | { readonly ok: false; readonly problem: Problem }
 
 export interface ExecuteOptions {
   readonly idempotencyKey?: string
-  /** Default: that of the code which asks. */
+  /** Default: the trace context of the calling code. */
   readonly traceparent?: string | undefined
 }
 
-/** A command of a batch, in whose place it was requested. */
+/** A command of a batch, with the trace context of the code that requested it. */
 export interface TracedCommand {
   readonly command: Command
   readonly traceparent?: string | undefined
@@ -38,11 +38,11 @@ export interface RunEvent {
   readonly type: string
   readonly time: string
   readonly data: JsonObject
-  /** Of its sealed header, as the ledger that answers names it. */
+  /** Digest of the sealed header, as the answering ledger reports it. */
   readonly digest?: string
 }
 
-/** An event as it comes. `runId` is absent of the ledger's own. */
+/** An event as a tail returns it. `runId` is absent for the ledger's own events. */
 export interface TailedEvent {
   readonly eventId: string
   readonly runId?: string
@@ -52,9 +52,9 @@ export interface TailedEvent {
   readonly time: string
   readonly actor: string
   readonly data: JsonObject
-  /** Of its sealed header. */
+  /** Digest of the sealed header. */
   readonly digest: string
-  /** `invalid`: it is not as it was sealed. */
+  /** `invalid`: the event differs from what was sealed. */
   readonly seal?: 'valid' | 'invalid'
 }
 
@@ -62,53 +62,53 @@ export function tracedItem(runId: string, command: Command, traceparent: string 
   return traceparent === undefined ? { runId, command } : { runId, command, traceparent }
 }
 
-/** A claim names the process that will carry it out. */
+/** Adds the owning process to a claim; other commands are returned unchanged. */
 export function ownedBy<C extends Command>(owner: string | undefined, command: C): C {
   return owner === undefined || command.kind !== 'claim' ? command : { ...command, body: { ...command.body, owner } }
 }
 
-/** Refusals are replies. Methods throw `UnreachableError` where no answer comes, and `LedgerError` for a refused read. */
+/** Refusals are returned as replies. Methods throw `UnreachableError` if no answer arrives, and `LedgerError` for a refused read. */
 export interface Connection extends AsyncDisposable {
-  /** This process as the ledger knows it, where its death could be proved: holder of the leases of what it claims. */
+  /** Id of this process as the holder of its leases; set only if the ledger could prove the death of the process. */
   readonly owner?: string
-  /** Where this process serves the ledger, where it does. */
+  /** URL at which this process serves the ledger, if it does. */
   readonly url?: string
   /** A path or a URL, for messages. */
   readonly place: string
   execute<C extends Command>(runId: string, command: C, options?: ExecuteOptions): Promise<Reply<AnswerTo<C>>>
-  /** Commands of one run, carried out in order. */
+  /** Commands of one run, executed in order. */
   batch(runId: string, commands: readonly TracedCommand[]): Promise<readonly Reply[]>
-  /** State of a run: totals, what is open, what it waits for. */
+  /** State of a run: totals, open calls, and pending waits. */
   run(runId: string): Promise<RunAnswer>
-  /** The context that is established now. */
+  /** The currently established context. */
   context(runId: string): Promise<ContextAnswer>
-  /** All calls of a run, in order of their latest claim. */
+  /** All calls of a run, ordered by their latest claim. */
   calls(runId: string): Promise<readonly JsonObject[]>
   /** Each rollback with its plan. */
   compensations(runId: string): Promise<readonly JsonObject[]>
-  /** What somebody in the tenant can still decide, with the arguments. */
+  /** Approvals of the tenant that can still be decided, with the arguments. */
   approvals(): AsyncIterable<JsonObject>
   approval(runId: string, approvalId: string): Promise<JsonObject>
-  /** A large value that the run's events name by its digest. */
+  /** A large value that an event of the run references by its digest. */
   value(runId: string, digest: string): Promise<Json>
-  /** What was spent and reserved, with the limits. */
+  /** Spent and reserved amounts, with the limits. */
   budget(runId: string): Promise<JsonObject>
-  /** Events by revision, of one type where it is named. */
+  /** Events by revision, restricted to `type` if given. */
   events(runId: string, type?: string): AsyncIterable<RunEvent>
-  /** Ids of the runs of a status, started since a time where one is named (RFC 3339). */
+  /** Ids of runs with this status, started at or after `since` (RFC 3339) if given. */
   runs(filter: {
     readonly status: 'open' | 'compensated'
-    /** How the last rollback ended. */
+    /** Result of the last rollback. */
     readonly compensation?: NonNullable<RunFilter['compensation']>
     readonly since?: string
   }): AsyncIterable<string>
-  /** The same, and any other run, as the list shows them. */
+  /** Rows of the run list, with any filter. */
   runRows(filter: RunFilter): AsyncIterable<JsonObject>
-  /** Events of a run or of the tenant: those there are, then those that come. Ends with the signal. */
+  /** Events of a run or of the tenant: the existing ones, then new ones. Ends when the signal is aborted. */
   tail(options: Omit<TailOptions, 'types'>): AsyncIterable<TailedEvent>
   /** The JSONL export of a run. */
   exportRun(runId: string): AsyncIterable<string>
 }
 
-/** What is read of a run by its id. */
+/** The read access to a run that code within it needs. */
 export type Reads = Pick<Connection, 'value' | 'calls' | 'budget'>

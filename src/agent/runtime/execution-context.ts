@@ -1,4 +1,4 @@
-/** @module Where in a run the code stands: it travels with asynchronous calls, and can be handed on by hand. */
+/** @module The execution context: the current place in a run. It follows asynchronous calls and can be passed on explicitly. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallContext } from '../calls/tool-options.ts'
 import type { TraceSpan } from '../tracing/trace-span.ts'
@@ -9,22 +9,22 @@ export interface ExecutionContext {
   readonly session: Session
   /** Path of names; absent in the run's own body. */
   readonly scope?: string
-  /** Calls of one group are undone side by side. */
+  /** Calls of one group are undone concurrently. */
   readonly group?: string
-  /** What distinguishes equal calls here, where the tool does not say. */
+  /** How equal calls are distinguished here if the tool does not specify it. */
   readonly dedupe: 'args' | 'position'
-  /** The call in whose tool the code runs, innermost last. */
+  /** The calls inside which the code runs, innermost last. */
   readonly ancestors: readonly Ancestor[]
-  /** The fork branch that this is part of: what it calls is nobody else's, and ends with it. */
+  /** The fork branch that this code is part of; its calls are not shared with other branches and end with it. */
   readonly branch?: BranchFrame
-  /** The agent whose step this is: calls are its calls. */
+  /** The agent step that this code is part of; its calls are attributed to that agent. */
   readonly step?: StepFrame
-  /** A tool that is called while another is undone is part of the undoing: it runs bare. */
+  /** The code undoes another call. A tool that it calls is part of the compensation and runs without being recorded. */
   readonly undoing?: boolean
-  /** In place of a recorded call whose content is not in the record: what comes of it is handed over as that call's outcome was. */
+  /** The call repeats a recorded one whose content is not in the record; its outcome is delivered in the order of the recorded one. */
   readonly isAgain?: true
   readonly context?: CallContext
-  /** Of the run, or of the call in whose tool the code runs; absent: nobody traces. */
+  /** Span of the run, or of the call whose tool the code runs in; absent if tracing is off. */
   readonly span?: TraceSpan
 }
 
@@ -32,11 +32,11 @@ interface BranchFrame {
   readonly scope: string
   /** Aborted when the branch or the run is abandoned. */
   readonly signal: AbortSignal
-  /** Aborted when another branch has won: nobody waits for what still goes on here. */
+  /** Aborted when another branch has won; work that is still running here is no longer awaited. */
   readonly abandoned: AbortSignal
 }
 
-/** What ends the code at a place: the run's signal, or the branch's, which follows it. */
+/** The signal that ends the code here: the branch's, which follows the run's, or the run's. */
 export const signalAt = ({ branch, session }: ExecutionContext): AbortSignal | undefined =>
   branch?.signal ?? session.signal
 
@@ -44,7 +44,7 @@ interface Ancestor {
   readonly callId: string
   readonly tool: string
   readonly argsDigest: string
-  /** Of the claim under which it runs. */
+  /** Fencing token of the claim under which the call runs. */
   readonly fence: number
 }
 
@@ -56,11 +56,12 @@ export function runWithin<T>(execution: ExecutionContext, fn: () => T): T {
   return executions.run(execution, span === undefined ? fn : () => span.within(fn))
 }
 
-/** W3C trace context of the code that runs now. */
+/** W3C trace context of the current code. */
 export const traceparentHere = (): string | undefined => executions.getStore()?.span?.traceparent
 
 /**
- * What the runtime tells the tool that is running now; undefined outside of one. For wrapped functions, whose signature is their own.
+ * The context that the runtime passes to the tool that is running now; undefined outside of a tool. For wrapped functions, whose signature has no context
+ * parameter.
  * @example
  * ```ts
  * import { currentCall, open } from 'countersign/agent'
@@ -74,7 +75,7 @@ export function currentCall(): CallContext | undefined {
   return currentExecution()?.context
 }
 
-/** One name of a path; a slash in it would make two. */
+/** Appends one name to a path. `/` and `%` are escaped, since a slash would make two names. */
 export function joined(scope: string | undefined, name: string): string {
   const part = name.replaceAll(/[%/]/g, encodeURIComponent)
   return scope === undefined ? part : `${scope}/${part}`

@@ -1,17 +1,17 @@
-/** @module Requests that no record holds, made while the record holds others that the code has still to make: each waits until those are made (RUN-187). */
+/** @module Delays requests that the record does not hold while it holds others that the code has yet to make (RUN-187). */
 import { onAbort } from '../../resources/linked-signal.ts'
 import type { Patience } from './patience.ts'
 
-/** What the record holds that comes first. Asked again whenever the code has given a sign. */
+/** Recorded requests that must come first; evaluated again after each progress of the code. */
 export interface Precedence {
-  /** Whether any of it is still to be requested. */
+  /** Whether any of them is still unrequested. */
   readonly isUnmade: () => boolean
-  /** The divergence, where the code never requests it. */
+  /** The divergence to report if the code never requests them. */
   readonly fault: () => Error
 }
 
 export interface HeldRequest extends Precedence {
-  /** The calls inside of which it is made. */
+  /** The calls inside which the request is made. */
   readonly callers: readonly { readonly callId: string }[]
   readonly signal: AbortSignal | undefined
 }
@@ -26,13 +26,15 @@ export class HeldRequests {
     this.#isBesideWork = isBesideWork
   }
 
-  /** They, and the calls inside of which they are made: none of these is work that the code may be waiting for. */
+  /** Number of held requests plus the distinct calls inside which they are made: none of these is work whose result the code may be waiting for. */
   get turns(): number {
     const callers = [...this.#held.keys()].flatMap((each) => each.callers.map(({ callId }) => callId))
     return this.#held.size + new Set(callers).size
   }
 
-  /** Resolves when what comes first was requested, when the run stops, or when the signal is aborted: who waits looks again. Rejects where the code never requests it. */
+  /**
+   * Resolves when the preceding requests were made, the run stops or the signal is aborted; the caller then checks again. Rejects if the code never makes them.
+   */
   async hold(request: HeldRequest): Promise<void> {
     const { signal } = request
     if (signal?.aborted === true) return
@@ -43,7 +45,7 @@ export class HeldRequests {
         leave = signal && onAbort(signal, () => go())
         this.#patience.start({
           isBesideWork: this.#isBesideWork,
-          // The first of those that are held then: the error names both sides.
+          // The first request that is held at that time; the error names both sides.
           fault: () => [...this.#held.keys()][0]?.fault() ?? request.fault(),
           giveUp: never,
         })
@@ -55,12 +57,12 @@ export class HeldRequests {
     }
   }
 
-  /** The code has requested, or was handed, something that the record holds. */
+  /** The code has requested, or received, something that the record holds. */
   progress(): void {
     this.#patience.restart()
   }
 
-  /** Lets go of what nothing comes before any more; of all of it where the run stops. */
+  /** Releases the requests that no longer have to wait, or all of them if the run stops. */
   look(isStopped: boolean): void {
     for (const [request, go] of this.#held) if (isStopped || !request.isUnmade()) go()
   }

@@ -1,4 +1,4 @@
-/** @module The ledger behind HTTP. */
+/** @module The connection to a ledger behind HTTP. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Client, CommandOptions, Recorded } from '../../client/client.ts'
 import type { BatchItem } from '../../client/commands.ts'
@@ -10,10 +10,10 @@ import { linkedEvents, sealedEvents, tailedEvent } from './sealed-events.ts'
 
 const CREATED = 201
 const REFUSED = 400
-/** What the server could not do is no refusal: it may do so later. */
+/** From this status on, an error is a failure of the server instead of a refusal; a retry may succeed. */
 const UNABLE = 500
 const TOO_LARGE = 413
-/** What one request may hold, and half of the bytes that a ledger takes unless its operator says otherwise. */
+/** Limits of one batch request; the bytes are half of the ledger's default limit. */
 const BATCH_MAX_ITEMS = 256
 const BATCH_MAX_BYTES = 4 * 1024 * 1024
 
@@ -59,7 +59,7 @@ function commandOptions(idempotencyKey: string | undefined, traceparent: string 
   return { ...(idempotencyKey !== undefined && { idempotencyKey }), ...(traceparent !== undefined && { traceparent }) }
 }
 
-/** As many items as one request may hold, by count and by bytes; at least one. */
+/** Splits items into portions that fit one request, by count and by bytes; each has at least one item. */
 function portionsOf(items: readonly BatchItem[]): readonly BatchItem[][] {
   const portions: BatchItem[][] = []
   let bytes = 0
@@ -77,11 +77,13 @@ function portionsOf(items: readonly BatchItem[]): readonly BatchItem[][] {
   return portions
 }
 
-/** What is too large for this ledger, or for what lies before it, goes in halves. A refusal of the whole request is that of each item: nothing of it was done. */
+/**
+ * Sends a portion, split in halves if it is too large for the ledger or a proxy. A refusal of the whole request applies to each item, since none was executed.
+ */
 async function portionReplies(client: Client, items: readonly BatchItem[]): Promise<readonly Reply[]> {
   const [first, ...others] = items
   if (first === undefined) return []
-  // Alone it may be as large as any value.
+  // A single command may be as large as the largest value, so it is not sent as a batch.
   if (others.length === 0) {
     const { runId, command, traceparent } = first
     return [await replyTo(() => client.execute(runId, command, commandOptions(undefined, traceparent)))]

@@ -1,4 +1,6 @@
-/** @module The ledger in this process. Bodies pass the same schemas as at the HTTP edge, so that both homes refuse alike. */
+/**
+ * @module The connection to a ledger in this process. Bodies are validated with the same schemas as at the HTTP edge, so that both connections refuse alike.
+ */
 
 import type { z } from 'zod'
 import { DecideApproval } from '../../../schemas/approval.ts'
@@ -49,7 +51,7 @@ const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
 
 const PAGE_ITEMS = 500
 const REFUSED_STATUS = 409
-/** The ledger itself is not able to answer now: nothing that the caller requested is wrong. */
+/** The ledger is unable to answer now; the request itself is not at fault. */
 const OUT_OF_ORDER: ReadonlySet<string> = new Set([
   'store-unavailable',
   'store-full',
@@ -101,7 +103,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
       return { ...document, ...(next !== undefined && { moreReservations: true }) }
     },
     events: async function* (runId, type) {
-      // Linked as a whole, whatever is requested of it.
+      // The chain is checked over all events, even if only one type is requested.
       for await (const event of linkedEvents(runId, eventsOf(ledger, caller, runId)))
         if (type === undefined || event.type === type) yield event
     },
@@ -117,7 +119,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
   }
 }
 
-/** What a key is bound to beside the body. */
+/** The path that an idempotency key is bound to, in addition to the body. */
 function pathOf(command: Command): string {
   return command.kind === 'signal' ? `signal/${command.name}` : command.kind
 }

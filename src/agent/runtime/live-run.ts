@@ -1,4 +1,4 @@
-/** @module The life of a run in this process: start or resume, body, and one of its ends (RUN-20 to RUN-24). */
+/** @module The life cycle of a run in this process: start or resume, body, and one of its ends (RUN-20 to RUN-24). */
 import type { StartAnswer } from '../../../schemas/answers/runs.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
@@ -39,18 +39,18 @@ const CAUSES_MAX = 5
 
 export type Body<Input, Output, Keeps = never> = (run: Run<Input, Keeps>) => Output
 
-/** How a run is started. */
+/** The parameters of a start. */
 export interface RunRequest<Input> {
   readonly options: RunOptions<Input>
-  /** Where a branch leaves another run. */
+  /** The point of another run that a branch starts from. */
   readonly branchOf?: StartRun['branchOf']
-  /** The call of another run that this one is the work of. */
+  /** The call of another run that this run is the work of. */
   readonly childOf?: StartRun['childOf']
-  /** Hears how the run ended where its body threw. */
+  /** Called with the outcome of the run if its body threw. */
   readonly onFailed?: (outcome: RunOutcome) => void
 }
 
-/** Resolves with the output; an exception of the body rolls the run back and is thrown again, the same object. */
+/** Resolves with the output. An exception of the body rolls the run back and is rethrown as the same object. */
 export async function liveRun<Input, Output>(
   home: Home,
   request: RunRequest<Input>,
@@ -133,12 +133,12 @@ async function startedRun<Input, Output>(
   }
 }
 
-/** What the ledger tells whoever owns the run: by it the calls are found whose arguments were left out. */
+/** Key that the ledger returns only to the owner of the run; it finds calls whose arguments were left out of the record. */
 function callKeyIn({ callKey }: StartAnswer): Uint8Array | undefined {
   return callKey === undefined ? undefined : Buffer.from(callKey, 'base64url')
 }
 
-/** Waits for every call that was started; then the output is recorded. */
+/** Waits for every call that was started, then records the output. */
 async function complete(session: Session, connection: Connection, output: unknown): Promise<unknown> {
   await awaitForgotten(session)
   const stopped = session.halted ?? session.failed
@@ -181,9 +181,9 @@ async function endFailed(
 ): Promise<RunOutcome> {
   const { runId } = session
   const isLeft = session.failed === undefined && leavesOpen(error)
-  // What runs beside a call that waits is carried to its end.
+  // Work that runs concurrently with a waiting call is finished first.
   if (session.halted instanceof RunWaiting || isLeft) await session.settled()
-  // The code has left the record, the ledger is out of reach, or takes no more: the run stays as it is, to be resumed.
+  // The run diverged, or the ledger is unreachable or refuses further commands: the run stays as it is, to be resumed.
   if (session.halted !== undefined || isLeft || isDivergence(error)) return openOutcome(runId)
   try {
     if (!isOverBudget(error) || options.compensateOnBudgetExceeded !== false) {
@@ -203,12 +203,12 @@ async function endFailed(
     })
     return failed.ok ? { runId, status: 'FAILED', ...NOTHING } : openOutcome(runId, new LedgerRefused(failed.problem))
   } catch (rollbackError) {
-    // What prevented the rollback from ending never hides why it was needed.
+    // An error that interrupts the rollback never hides the error that caused it.
     return openOutcome(runId, rollbackError)
   }
 }
 
-/** Libraries wrap what they are thrown: the refusal may lie deeper. */
+/** The cause chain is searched, because libraries wrap errors. */
 function isOverBudget(error: unknown): boolean {
   let cause = error
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
@@ -225,11 +225,11 @@ function isDivergence(error: unknown): boolean {
 
 interface Ended {
   readonly runId: string
-  /** It is the work of a call of another run. */
+  /** The run is the work of a call of another run. */
   readonly isChild: boolean
 }
 
-/** The run ended before: its output, or its failure. */
+/** The run ended before: returns its output or throws its failure. */
 async function recordedEnd(home: Home, ended: Ended, body: StartAnswer): Promise<unknown> {
   const { runId } = ended
   if (body.outputRedacted !== undefined) throw redactedOutputError(runId)
@@ -251,7 +251,7 @@ function failureIn(error: Json | undefined): { readonly message: string } {
     : { message: 'no reason recorded' }
 }
 
-/** An earlier process was rolling the run back: that goes first, and is the run's end. */
+/** An earlier process was rolling the run back: the rollback is finished and is the end of the run. */
 async function finishRollback(home: Home, ended: Ended, record: RecordedRun): Promise<never> {
   const { runId } = ended
   const reason = record.rollbacks.find(({ scope }) => scope === undefined)?.reason ?? ''
@@ -259,7 +259,7 @@ async function finishRollback(home: Home, ended: Ended, record: RecordedRun): Pr
   return throwRolledBack(ended, await readRun(home.connection.events(runId)))
 }
 
-/** To the call of a run within a run, its end is what its code ended with (RUN-195). */
+/** For the call of a run within a run, the end of the child is the error that its code ended with (RUN-195). */
 function throwRolledBack({ runId, isChild }: Ended, record: RecordedRun): never {
   const { reason = '', error: thrown } = record.rollbacks.find(({ scope }) => scope === undefined) ?? {}
   const outcome = outcomeIn(record, runId)

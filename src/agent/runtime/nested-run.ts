@@ -1,4 +1,4 @@
-/** @module `cs.run` inside a run: a run of its own that is a call of the one around it (RUN-56 to RUN-58). */
+/** @module `cs.run` inside a run: starts a child run that is also a call of the enclosing run (RUN-56 to RUN-58). */
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { callTool } from '../calls/call.ts'
 import { childSpec, childToolName } from '../calls/child-run.ts'
@@ -9,16 +9,16 @@ import { currentExecution, type ExecutionContext } from './execution-context.ts'
 import type { Home, RunRequest } from './live-run.ts'
 import { type RunOptions, startRequest } from './run-options.ts'
 
-/** A run that is to be started, and how. */
+/** A run to be started, and its start function. */
 export interface Starting<Input, Output> {
   readonly kind: 'run' | 'saga'
   readonly options: RunOptions<Input>
-  /** Of its function, where the options name none. */
+  /** Name of the body function, used if the options have no name. */
   readonly name: string
   readonly start: (request: RunRequest<Input>) => Promise<Output>
 }
 
-/** Inside the function of a run of this ledger: a call of that run, unless `detached` is requested. Else a run of its own. */
+/** Inside the function of a run of this ledger, starts a call of that run unless `detached` is set; otherwise starts an independent run. */
 export function startHere<Input, Output>(home: Home, starting: Starting<Input, Output>): Promise<Output> {
   const { options, start } = starting
   const execution = currentExecution()
@@ -54,7 +54,7 @@ async function startWithin<Input, Output>(
   return (await callTool(execution, spec, options.input ?? null)) as Output
 }
 
-/** After these nobody can say what became of the child. */
+/** After these refusals the state of the child run is unknown. */
 const STAYS_OPEN: ReadonlySet<string> = new Set([
   'run-exists',
   'run-owned',
@@ -63,7 +63,7 @@ const STAYS_OPEN: ReadonlySet<string> = new Set([
   'unauthenticated',
 ])
 
-/** Where the child goes no further and has not ended, the run around it stays as it is, too: to be resumed. */
+/** If the child is halted without having ended, the enclosing run is halted, too, so that it can be resumed. */
 function failureIn({ session }: ExecutionContext, error: unknown, outcome: RunOutcome | undefined): unknown {
   if (outcome === undefined ? mayStayOpen(error) : outcome.status === 'OPEN') {
     return session.halt(error instanceof Error ? error : new TypeError(String(error)))

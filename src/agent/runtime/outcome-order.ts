@@ -1,4 +1,4 @@
-/** @module The order in which code is handed what came of its requests: that of the record, the same live, on resume and on replay (RUN-170). */
+/** @module The order in which outcomes are delivered to the code: the recorded order, the same live, on resume and on replay (RUN-170). */
 import { setImmediate as nextTurn } from 'node:timers'
 import { pause } from '../../client/transport.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
@@ -6,44 +6,44 @@ import type { Connection, Problem, Reply } from './connection.ts'
 import { type HeldRequest, HeldRequests } from './held-requests.ts'
 import { Patience } from './patience.ts'
 
-/** What the queue has to know of the run. */
+/** The state of the run that the queue needs. */
 export interface OrderedRun {
-  /** What the record has before this place, and the code has not requested yet. */
+  /** A recorded request that comes before this position and that the code has not made yet. */
   readonly unmadeBefore: (place: number) => string | undefined
-  /** Nothing is held back any more: the run goes no further here, or its code has ended. */
+  /** Nothing is held back any more: the run is halted here, or its code has ended. */
   readonly isFree: () => boolean
-  /** The run goes no further here. */
+  /** The run is halted here. */
   readonly isStopped: () => boolean
-  /** The divergence where the code does not make a request that the record has before the outcome that it waits for. */
+  /** The divergence if the code never makes a request that is recorded before the outcome it waits for. */
   readonly neverMade: (unmade: string) => Error
-  /** It is one: the run goes no further. */
+  /** Halts the run with this divergence and returns it. */
   readonly stuck: (fault: Error) => Error
-  /** Place of an answer's last event in the record. */
+  /** Position of an answer's last event in the record. */
   readonly placeOf: (answer: Extract<Reply, { ok: true }>['body']) => number
 }
 
-/** One request, from when it is made until its outcome is handed over. */
+/** One request, from its start until its outcome is delivered. */
 export interface Turn {
-  /** It is being carried out: its outcome comes after all that is recorded. */
+  /** The request is being executed; its outcome comes after all that are recorded. */
   live(): void
-  /** It may have an outcome before any other: nothing is handed over until that is known. */
+  /** The outcome may precede every other; nothing is delivered until this is known. */
   looking(): void
-  /** The outcome is recorded, with so many events. */
+  /** The outcome is recorded; `place` is the number of events up to and including it. */
   recorded(place: number): void
   /** The ledger has just answered with the outcome. */
   answered(answer: Extract<Reply, { ok: true }>['body']): void
-  /** It refused, and may have recorded that. */
+  /** The ledger refused the request; `revision` is that of the event that records the refusal, if any. */
   refused(revision: number | undefined): void
-  /** The same, of a request of code: what no ledger reads (`invalid-body`) is on no record, and refused again wherever it is said. */
+  /** Like `refused`, for a request of code. A body that the ledger did not accept (`invalid-body`) is not recorded, and is refused again on every replay. */
   refusedWith(problem: Pick<Problem, 'code' | 'revision'>): void
-  /** It was recorded before all that has not been handed over. */
+  /** The outcome precedes all those that have not been delivered. */
   repeated(): void
 }
 
 export interface HandedOver {
-  /** The caller has parts of it before its outcome is there, and gets that when it comes. */
+  /** The caller reads parts of the result before the outcome is known, and gets the outcome when it arrives. */
   readonly isEarly?: boolean
-  /** It takes the place of an outcome that was recorded: the code had that before all that it requested next. */
+  /** Replaces a recorded outcome, which the code had received before all its later requests. */
   readonly isAgain?: boolean | undefined
 }
 
@@ -52,9 +52,9 @@ type State = 'looking' | 'live' | 'known'
 class OneTurn implements Turn {
   state: State
   place = 0
-  /** Answers on their way when this one came: what they tell may be before it. */
+  /** Answers in flight when this one arrived; their outcomes may precede it. */
   before: readonly Promise<unknown>[] = []
-  /** Set where the outcome is there. */
+  /** Set once the outcome is available. */
   handOver: { readonly now: () => void; readonly never: (error: Error) => void } | undefined
   readonly #order: OutcomeOrder
   readonly #isEarly: boolean
@@ -111,25 +111,25 @@ class OneTurn implements Turn {
 
 const UNREAD: ReadonlySet<string> = new Set(['invalid-body', 'policy-invalid'])
 
-/** Behind the last event that was heard of, and before the next. */
+/** Offset of a position after the last known event and before the next one. */
 const UNTOLD = 0.5
 
 export class OutcomeOrder {
   readonly run: OrderedRun
-  /** How many events are on record that requests may be served from. */
+  /** Number of recorded events that requests may be served from. */
   readonly #past: number | undefined
   readonly #patience: Patience
   readonly #held: HeldRequests
   readonly #turns = new Set<OneTurn>()
   readonly #onTheWay = new Set<Promise<unknown>>()
-  /** Waits for what others decide: each looks again before an outcome is handed over that came meanwhile. */
+  /** Callbacks of requests that poll for a decision of others; each polls again before an outcome that arrived meanwhile is delivered. */
   readonly #waits = new Set<() => void>()
   #answers = 0
   #isPlanned = false
-  /** Of the last event that this process has heard of. */
+  /** Position of the last event that this process knows of. */
   lastPlace: number
 
-  /** `recorded`: how many events are on record that requests may be served from; undefined where there are none. */
+  /** `recorded`: number of recorded events that requests may be served from; undefined if there are none. */
   constructor(run: OrderedRun, recorded: number | undefined, divergesAfterMs?: number) {
     this.run = run
     this.#past = recorded
@@ -138,9 +138,7 @@ export class OutcomeOrder {
     this.#held = new HeldRequests(new Patience(divergesAfterMs), () => this.#isBesideWork)
   }
 
-  /**
-   * Carries a request out; what comes of it is handed over in its turn. What was never recorded (an argument that cannot be) is thrown at once.
-   */
+  /** Executes a request and delivers its outcome in its turn. An error before anything was recorded, such as an unrecordable argument, is thrown at once. */
   async inOrder<T>(work: (turn: Turn) => Promise<T>, how: HandedOver = {}): Promise<T> {
     const turn = new OneTurn(this, this.#past === undefined ? 'live' : 'looking', how)
     this.#turns.add(turn)
@@ -154,7 +152,7 @@ export class OutcomeOrder {
     }
   }
 
-  /** The ledger, whose answers on their way are known here. */
+  /** Wraps the connection so that its answers in flight are tracked here. */
   heard(connection: Connection): Connection {
     const noted = <T>(asked: Promise<T>): Promise<T> => {
       this.#onTheWay.add(asked)
@@ -172,7 +170,7 @@ export class OutcomeOrder {
     }
   }
 
-  /** An outcome has come: what is to be waited for before it is handed over. */
+  /** Registers an outcome that has arrived; returns the answers in flight to wait for before it is delivered. */
   cameIn(place: number): readonly Promise<unknown>[] {
     this.lastPlace = Math.max(this.lastPlace, Math.floor(place))
     this.#answers += 1
@@ -180,14 +178,14 @@ export class OutcomeOrder {
     return [...this.#onTheWay]
   }
 
-  /** Outcomes that came so far. */
+  /** Number of outcomes that have arrived. */
   get answers(): number {
     return this.#answers
   }
 
   /**
-   * For who waits for what others decide: until it is time to look again, at once where another outcome has come since the last look (`answers` then), which
-   * is handed over only after this one. Rejects where the signal is aborted.
+   * For a request that polls for a decision of others: waits until the next poll is due. Returns at once if another outcome has arrived since the last poll
+   * (`answers` at that time); that outcome is delivered only after this poll. Rejects if the signal is aborted.
    */
   async untilNextLook(
     turn: Turn,
@@ -212,7 +210,7 @@ export class OutcomeOrder {
     }
   }
 
-  /** For a request that is live, and that the record has others before: as `HeldRequests` says. */
+  /** Holds a live request that must come after recorded ones; see `HeldRequests`. */
   hold(request: HeldRequest): Promise<void> {
     this.plan()
     return this.#held.hold(request)
@@ -224,12 +222,12 @@ export class OutcomeOrder {
     this.plan()
   }
 
-  /** Calls are carried out: those that are held are not, and those inside of which that is wait for them. */
+  /** Whether calls are being executed, other than held requests and the calls that contain them. */
   get #isBesideWork(): boolean {
     return [...this.#turns].filter(({ state }) => state === 'live').length > this.#held.turns
   }
 
-  /** Once the code is idle: whatever follows from the outcome before has been requested. */
+  /** Schedules the next delivery for when the code is idle, that is, once it has made every request that follows from the previous outcome. */
   plan(): void {
     this.#patience.stop()
     if (this.#isPlanned || this.#turns.size === 0) return
@@ -264,7 +262,7 @@ export class OutcomeOrder {
     this.plan()
   }
 
-  /** Undefined where it is not known yet which is the next. */
+  /** Undefined if the next outcome is not known yet. */
   #next(): OneTurn | undefined {
     const isFree = this.run.isFree()
     let next: OneTurn | undefined

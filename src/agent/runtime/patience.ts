@@ -1,16 +1,16 @@
-/** @module How long a resume or a replay waits for a request that the record holds and the code does not make (RUN-172). */
+/** @module How long a resume or a replay waits for a recorded request that the code does not make (RUN-172). */
 
-/** Without a sign of the code for so long, a request that it does not make is taken for one that it never makes. */
+/** Without progress of the code for this long, a recorded request that it has not made is considered never to be made. */
 export const DIVERGES_AFTER_MS = 30_000
-/** Where calls are carried out meanwhile, it may be waiting for parts of their results. */
+/** The limit while calls are being executed: the code may be waiting for parts of their results. */
 const BESIDE_WORK_MS = 600_000
 const WARN_AFTER_MS = 5_000
 
-/** What is waited for. */
+/** The missing request. */
 export interface Awaited {
-  /** Calls are carried out, parts of whose results the code may be waiting for. */
+  /** Whether calls are being executed whose partial results the code may be waiting for. */
   readonly isBesideWork: () => boolean
-  /** The divergence that it would be, and is at the end. */
+  /** The divergence, for the warning and for `giveUp`. */
   readonly fault: () => Error
   readonly giveUp: (fault: Error) => void
 }
@@ -28,14 +28,14 @@ export class Patience {
     this.#warnMs = warnMs
   }
 
-  /** The first that is waited for counts, until `stop`. */
+  /** Starts the timer. Until `stop`, further calls are ignored. */
   start(awaited: Awaited): void {
     if (this.#awaited !== undefined) return
     this.#awaited = awaited
     this.restart()
   }
 
-  /** The code has given a sign. */
+  /** The code has made progress: the wait starts over. */
   restart(): void {
     if (this.#awaited === undefined) return
     this.#since = performance.now()
@@ -51,7 +51,7 @@ export class Patience {
     clearTimeout(this.#timer)
     const waitedMs = performance.now() - this.#since
     const next = !this.#isWarned && waitedMs < this.#warnMs ? this.#warnMs : this.#giveUpMs
-    // While work goes on, it looks again at this pace.
+    // While calls are being executed, the limit is checked again at this interval.
     const waitMs = next > waitedMs ? next - waitedMs : this.#giveUpMs
     this.#timer = setTimeout(() => this.#look(), Math.min(waitMs, this.#giveUpMs))
   }

@@ -1,30 +1,30 @@
-/** @module The forms of what a program reads: runs, calls, a budget, and which events it follows. */
+/** @module Types of the data that a program reads: runs, calls, a budget, and the filter of a tail. */
 import type { Json } from '../../../schemas/json.ts'
 
-/** Which runs are listed; times are RFC 3339. */
+/** Filter of the run list; times are RFC 3339. */
 export interface RunFilter {
   readonly status?: 'open' | 'completed' | 'failed' | 'compensated'
   readonly name?: string
   readonly tag?: string
-  /** How the last rollback ended. */
+  /** Result of the last rollback. */
   readonly compensation?: 'COMPENSATED' | 'PARTLY_COMPENSATED' | 'COMPENSATION_FAILED' | 'IN_DOUBT'
-  /** Started at or after. */
+  /** Started at or after this time. */
   readonly since?: string
 }
 
-/** A run as the list shows it. Times are RFC 3339 in UTC, `cost` is a decimal string. */
+/** A run as shown in the list. Times are RFC 3339 in UTC; `cost` is a decimal string. */
 export interface RunSummary {
   readonly runId: string
   readonly name: string
   readonly status: string
   readonly tags: readonly string[]
-  /** Who started it. */
+  /** The actor that started the run. */
   readonly actor: string
   readonly startedAt: string
   readonly updatedAt: string
-  /** Of its last event. */
+  /** Revision of the run's last event. */
   readonly revision: number
-  /** Accepted handoffs. */
+  /** Number of accepted handoffs. */
   readonly step: number
   readonly calls: number
   readonly compensation?: string
@@ -39,32 +39,32 @@ export interface RunCall {
   /** `claimed`, `succeeded`, `failed`, `in-doubt`, `compensating`, `compensated`, `compensation-failed` or `compensation-unknown`. */
   readonly status: string
   readonly attempt: number
-  /** As recorded. Those of a model call hold the whole `request`, also where the record holds what was new in it. */
+  /** As recorded, except that a model call has the whole `request` even if only its new part is recorded. */
   readonly args: Json
-  /** Absent where there is none, or where it lies beside the events (`resultRef`). */
+  /** Absent if there is no result, or if it is stored outside the events (`resultRef`). */
   readonly result?: Json
   readonly scope?: string
   readonly parentCall?: string
   readonly [member: string]: Json | undefined
 }
 
-/** What a run has spent and reserved, with its limits. Costs are decimal strings of the run's currency. */
+/** Spending and reservations of a run, with its limits. Costs are decimal strings of the run's currency. */
 export interface RunBudget {
   readonly tokens: number
   readonly cost: string
   readonly reservedTokens: number
   readonly reservedCost: string
   readonly limits: { readonly tokens?: number; readonly cost?: string }
-  /** There are more than the first 100 in `reservations`: `GET /v1/runs/{run}/budget` has them page by page. */
+  /** `reservations` has only the first 100; `GET /v1/runs/{run}/budget` returns all, page by page. */
   readonly moreReservations?: true
   readonly [member: string]: Json | undefined
 }
 
-/** Which events a tail gives. */
+/** Selects the events of a tail. */
 export interface TailOptions {
-  /** Of one run; default: of all that this caller may read. */
+  /** Default: all runs that the caller may read. */
   readonly runId?: string
   readonly types?: readonly string[]
-  /** Ends it. */
+  /** Ends the tail. */
   readonly signal?: AbortSignal
 }

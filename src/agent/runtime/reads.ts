@@ -1,11 +1,11 @@
-/** @module What a program can read of the ledger it runs on: runs, calls, budgets, and events as they come. */
+/** @module Read access for programs: runs, calls, budgets, and a tail of events. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { argumentsOf } from '../calls/stored-value.ts'
 import { RecordedRequests } from '../models/conversation.ts'
 import type { Connection, Reads, TailedEvent } from './connection.ts'
 import type { RunBudget, RunCall, RunFilter, RunSummary, TailOptions } from './read-types.ts'
 
-/** Newest first. */
+/** Lists runs, newest first. */
 export async function* listedRuns(connection: Connection, filter: RunFilter = {}): AsyncGenerator<RunSummary, void> {
   for await (const row of connection.runRows(filter)) yield row as RunSummary
 }
@@ -14,7 +14,7 @@ export async function callsOf(connection: Reads, runId: string): Promise<readonl
   const listed = await connection.calls(runId)
   const requests = new RecordedRequests()
   const calls: RunCall[] = []
-  // In the order of their first claims a request comes after the one that it goes on from; the list is by the latest.
+  // By first claim, each model request comes after the request it continues; the ledger's list is ordered by the latest claim.
   for (const call of [...listed].sort(byFirstClaim)) {
     const args = await argumentsOf(connection, runId, call)
     const request = call.phase === 'model' ? requests.whole(args) : undefined
@@ -27,7 +27,7 @@ export async function callsOf(connection: Reads, runId: string): Promise<readonl
   return calls
 }
 
-/** Ids of calls are UUIDs of version 7: their order is that of their making. */
+/** Call ids are UUIDs of version 7, which sort by creation time. */
 function byFirstClaim(a: JsonObject, b: JsonObject): number {
   return String(a.callId) < String(b.callId) ? -1 : 1
 }

@@ -1,4 +1,4 @@
-/** @module After a crash: finishes rollbacks that were interrupted, asks the tools about calls in doubt, and lists what is left to people. */
+/** @module Recovery after a crash: finishes interrupted rollbacks, asks the tools about calls in doubt, and lists what is left for people to decide. */
 import type { RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { isChildCall } from '../calls/child-run.ts'
@@ -9,7 +9,7 @@ import { isDoubtful, rollBack } from '../saga/roll-back.ts'
 import type { Connection } from './connection.ts'
 import type { Home } from './live-run.ts'
 
-/** A call of which nobody could tell whether it was executed. */
+/** A call for which no check could tell whether it was executed. */
 export interface DoubtfulCallReport {
   readonly runId: string
   readonly callId: string
@@ -17,63 +17,63 @@ export interface DoubtfulCallReport {
   readonly args: Json
 }
 
-/** An open run, and what it waits for. */
+/** An open run and its pending waits. */
 export interface WaitingRun {
   readonly runId: string
   readonly name: string
   readonly input: Json
   readonly tags: readonly string[]
   readonly waitsFor: readonly RunWait[]
-  /** It waits for nothing, or the time of one of its waits has come: a resume goes on. */
+  /** The run has no pending wait, or the time of one has come: a resume can proceed. */
   readonly due: boolean
 }
 
-/** What a run waits for. */
+/** A pending wait of a run. */
 export interface RunWait {
   readonly for: 'approval' | 'signal' | 'time'
-  /** Of the approval or of the wait. */
+  /** Id of the approval or of the wait. */
   readonly id: string
-  /** Of the tool that is to be approved, or of the signal. */
+  /** Name of the tool to be approved, or of the signal. */
   readonly name?: string
   /** RFC 3339. */
   readonly since: string
   readonly until?: string
 }
 
-/** What `recover` finished, and what it leaves to people. */
+/** The work that `recover` finished, and the rest that people have to decide. */
 export interface Recovery {
-  /** Rollbacks that were under way, or had ended otherwise, and how they ended now. */
+  /** Rollbacks that were interrupted, or whose result changed, with their results now. */
   readonly rolledBack: readonly RunOutcome[]
-  /** Calls that no `check` could tell about: find out, then resolve them. */
+  /** Calls that no `check` could clarify: find out what happened, then resolve them. */
   readonly inDoubt: readonly DoubtfulCallReport[]
-  /** Runs to resume, by `run({id})` with the same code. */
+  /** Ids of runs to resume, by `run({id})` with the same code. */
   readonly open: readonly string[]
-  /** The same runs, with what is known of them: whoever resumes one that is not `due` waits on. */
+  /** The same runs with details. A resume of one that is not `due` continues to wait. */
   readonly runs: readonly WaitingRun[]
-  /** Of these, the runs that wait for somebody or for a time. */
+  /** The subset of `runs` with pending waits. */
   readonly waiting: readonly WaitingRun[]
 }
 
-/** How far back `recover` looks. */
+/** Limits how far back `recover` looks. */
 export interface RecoverOptions {
-  /** Runs that were rolled back and left something in doubt are looked at again where they started since then. Default: 30 days ago. */
+  /** Runs whose rollback ended in doubt or failed are examined again if they started at or after this time. Default: 30 days ago. */
   readonly since?: Date
 }
 
-/** Of these something may have been found out since. */
+/** Rollback results that a later resolution may change. */
 const UNSETTLED = ['IN_DOUBT', 'COMPENSATION_FAILED'] as const
 const SINCE_DEFAULT_MS = 30 * 24 * 60 * 60_000
 
 /**
- * Looks at every run of the tenant that has not ended, and at those that ended with a rollback in doubt or failed: what a resolution made possible since is
- * carried out. Calls under a running lease are somebody's work and left alone.
+ * Examines every open run of the tenant, and the runs whose rollback ended in doubt or failed: compensation that a later resolution made possible is carried
+ * out. Calls under an active lease are left alone.
  */
 export async function recover(home: Home, { since }: RecoverOptions = {}): Promise<Recovery> {
   home.registry.mustBeWhole()
   const rolledBack: RunOutcome[] = []
   const inDoubt: DoubtfulCallReport[] = []
   const runs: WaitingRun[] = []
-  // The list is read to its end first: what is done below changes it.
+  // The list is read completely first, because the work below changes it.
   const runIds: string[] = []
   for await (const runId of home.connection.runs({ status: 'open' })) runIds.push(runId)
   const from = since ?? new Date(Date.now() - SINCE_DEFAULT_MS)
@@ -133,8 +133,7 @@ async function finishRollback(home: Home, runId: string): Promise<RunOutcome | u
 async function doubtsOf({ connection, registry }: Home, runId: string): Promise<DoubtfulCallReport[]> {
   const remaining: DoubtfulCallReport[] = []
   for (const call of await connection.calls(runId)) {
-    // A model can be called again: there is nothing to look after.
-    // A run within the run has its own doubts and rollback.
+    // A model call can be repeated, so there is nothing to check. A run within the run has its own doubts and rollback.
     if (!isDoubtful(call) || call.phase === 'model' || isChildCall(String(call.tool))) continue
     const report = {
       runId,
@@ -144,7 +143,7 @@ async function doubtsOf({ connection, registry }: Home, runId: string): Promise<
     }
     const spec = call.phase === 'forward' ? registry.get(report.tool) : undefined
     const cleared = await resolveDoubt(connection, spec, { ...report, recordedArgs: report.args })
-    // What may be run again is nobody's question: the resume runs it.
+    // A call with `onUnknown: 'retry'` needs no decision: the resume runs it again.
     if (cleared.kind === 'in-doubt' && call.onUnknown !== 'retry') remaining.push(report)
   }
   return remaining

@@ -1,31 +1,31 @@
-/** @module What somebody found out about a call in doubt, recorded with their reason (RUN-17). */
+/** @module Resolves a call in doubt with the finding and the reason that somebody gives (RUN-17). */
 import type { Json } from '../../../schemas/json.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
 import type { Connection } from './connection.ts'
 import type { Home } from './live-run.ts'
 
-/** Whether a call was executed, what came of it, and how that is known. */
+/** Whether a call was executed, its result, and the evidence for that. */
 export interface Resolution {
-  /** Whether the tool did what it was called for. */
+  /** Whether the tool performed its work. */
   readonly executed: boolean
-  /** What it gave, where it was executed; null where that is not known or nothing. */
+  /** Return value of the tool, if executed; null if it is unknown or there is none. */
   readonly result?: unknown
-  /** How this is known: it stands on record beside the name of who says so. */
+  /** How this is known; recorded together with the name of the caller. */
   readonly reason: string
-  /** The run of the call, where it is known: else every open run, and every run that was rolled back, is looked through. */
+  /** Run of the call, if known; otherwise all open and rolled-back runs are searched. */
   readonly run?: string
 }
 
-/** What became of the doubt. */
+/** The state of the call after the resolution. */
 export interface ResolvedCall {
   readonly runId: string
   readonly callId: string
-  /** Of the call now: `succeeded` or `failed`; of one that a rollback has in hand, how far that is. */
+  /** Current status of the call: `succeeded`, `failed`, or the progress of a rollback that includes it. */
   readonly status: string
 }
 
-/** Throws `call-not-found`, `not-recordable`, and `LedgerRefused` (`call-not-in-doubt`). Nothing is carried out: resume the run, or `recover`. */
+/** Throws `call-not-found`, `not-recordable`, and `LedgerRefused` (`call-not-in-doubt`). Nothing is executed: resume the run, or call `recover`. */
 export async function resolveCall(home: Home, callId: string, resolution: Resolution): Promise<ResolvedCall> {
   const { executed, result, reason } = resolution
   const { connection, registry } = home

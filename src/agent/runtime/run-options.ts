@@ -1,4 +1,4 @@
-/** @module What a run is started with. */
+/** @module The options that a run is started with, and the start request made from them. */
 import type { StartRun } from '../../../schemas/requests.ts'
 import type { Codecs } from '../calls/codecs.ts'
 import { isMinified } from '../calls/minified-name.ts'
@@ -7,24 +7,24 @@ import { AgentError } from '../errors.ts'
 import type { Judge } from '../pipeline/judge.ts'
 import { notRecordable } from '../too-large.ts'
 
-/** `'2.00 USD'`. */
+/** An amount and an ISO 4217 currency, such as `'2.00 USD'`. */
 export type Cost = `${number} ${string}`
 
-/** Limits of a run, in tokens and money; what would be reserved beyond them is refused (`budget-exceeded`) before it runs. */
+/** Limits of a run in tokens and money. A reservation beyond them is refused (`budget-exceeded`) before anything runs. */
 export interface BudgetOptions {
   readonly tokens?: number
   readonly cost?: Cost
-  /** Limits of single agents; their costs are in the run's currency. */
+  /** Limits per agent; costs are in the run's currency. */
   readonly agents?: Readonly<Record<string, { readonly tokens?: number; readonly cost?: Cost }>>
   /**
-   * Tokens that a handoff reports were spent before it: beyond a limit they are recorded as overshoot. With `hard: true` such a handoff is refused
-   * (`budget-exceeded`), as by `policy: { overshoot: 'refuse' }`.
+   * For tokens that a handoff reports as already spent: by default, spending beyond a limit is recorded as overshoot. With `hard: true` such a handoff is
+   * refused (`budget-exceeded`), as with `policy: { overshoot: 'refuse' }`.
    */
   readonly hard?: boolean
 }
 
 /**
- * What a run is started with. Throws `not-recordable`, `invalid-budget`, `run-unnamed`.
+ * The options of a run. Throws `not-recordable`, `invalid-budget`, `run-unnamed`.
  * @example
  * ```ts
  * import { open } from 'countersign/agent'
@@ -34,7 +34,7 @@ export interface BudgetOptions {
  * ```
  */
 export interface RunOptions<Input = unknown> {
-  /** Starts the run of this id, or resumes it: a second start of a run that has ended gets its recorded end. */
+  /** Starts the run with this id, or resumes it. If the run has ended, a start returns its recorded result. */
   readonly id?: string
   /** Default: the name of the function, or `run`. */
   readonly name?: string
@@ -42,31 +42,32 @@ export interface RunOptions<Input = unknown> {
   readonly tags?: readonly string[]
   readonly budget?: BudgetOptions
   readonly policy?: NonNullable<StartRun['policy']>
-  /** Judges accepted handoffs while the run goes on: its verdicts are on record, and may refuse the next handoff (`policy.judge`). */
+  /** Judges accepted handoffs while the run continues. Its verdicts are recorded and may refuse the next handoff (`policy.judge`). */
   readonly judge?: Judge
   /**
-   * Inside the function of another run: a run for itself, which is neither resumed nor undone with the one around it. Default false: it is a part of that
-   * one, with an id of its own (that of its call) where `id` names none.
+   * Inside the function of another run: starts an independent run, which is neither resumed nor undone with the enclosing one. Default false: the run is part
+   * of the enclosing one; its id is that of its call unless `id` is given.
    */
   readonly detached?: boolean
-  /** Roll back where the budget is exceeded; default true. */
+  /** Roll the run back if its budget is exceeded; default true. */
   readonly compensateOnBudgetExceeded?: boolean
   readonly signal?: AbortSignal
   /**
-   * What a second start does while the run goes on. `join` (the default): in this runtime it gets what the first one gets, and its own function is not called; of
-   * another owner it waits for each lease. `wait`: takes the run up from the first one, and waits for each lease. `refuse`: `run-owned`. `take-over`: leases end
-   * now, and what their owner may be carrying out is in doubt. Where the death of an owner is proved its leases end now in any case.
+   * Behaviour of a second start while the run is active. `join` (the default): in the same runtime it gets the result of the first start and its own function
+   * is not called; if another process owns the run, it waits for each lease. `wait`: takes the run over from the first start and waits for each lease.
+   * `refuse`: throws `run-owned`. `take-over`: ends the leases now; calls that their owner may be executing are in doubt. If the owner is proved dead, its
+   * leases end at once in any case.
    */
   readonly whenOwned?: 'join' | 'wait' | 'refuse' | 'take-over'
-  /** W3C Trace Context that the run is part of, such as a request's header `traceparent`; another text is treated as absent. Default: the active span's. */
+  /** W3C Trace Context that the run is part of, such as the `traceparent` header of a request; an invalid value is ignored. Default: the active span. */
   readonly traceparent?: string
-  /** What a call does that waits for an approval: it waits in this process (the default), or leaves the run as it is, open, with `RunWaiting`. */
+  /** What a pending approval or wait does: it waits in this process (the default), or throws `RunWaiting` and leaves the run open. */
   readonly whenWaiting?: 'wait' | 'leave'
 }
 
 const COST = /^(\S+) ([A-Z]{3})$/
 
-/** The request that starts the run. Throws `not-recordable` and `invalid-budget`. */
+/** Builds the request that starts the run. Throws `not-recordable` and `invalid-budget`. */
 export function startRequest(options: RunOptions, fallbackName: string, codecs?: Codecs): StartRun {
   const { id, name = fallbackName, input, tags, budget, policy, whenOwned = 'join' } = options
   const recorded = input === undefined ? undefined : identifying(input, codecs, CALL_VALUE)
@@ -107,7 +108,7 @@ function limitsOf({ tokens, cost, agents }: BudgetOptions): NonNullable<StartRun
   }
 }
 
-/** Throws `invalid-budget`. */
+/** Parses an amount and a currency. Throws `invalid-budget`. */
 export function costOf(cost: string): { readonly limit: string; readonly currency: string } {
   const [, limit, currency] = COST.exec(cost) ?? []
   if (limit !== undefined && currency !== undefined) return { limit, currency }

@@ -1,4 +1,4 @@
-/** @module What the body of a run is handed: calls by hand, values that come from the record, and scopes. */
+/** @module The `Run` object that a run's body receives: explicit calls, recorded values, and scopes. */
 import type { Json } from '../../../schemas/json.ts'
 import { NAME_MAX_CHARS, SCOPE_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import { callTool } from '../calls/call.ts'
@@ -28,15 +28,18 @@ import { scopeBelow } from './scope.ts'
 
 /** A branch of `run.fork`. */
 export type Branch<Input> = BranchOf<Run<Input>>
-/** What the code of a branch receives beside the context. */
+/** The context that the code of a branch receives, in addition to its run. */
 export type BranchContext<Input> = BranchContextOf<Run<Input>>
 
-/** Of a value: how long a resume waits for a process that died over it and cannot be proved dead. Milliseconds; renewed meanwhile. */
+/**
+ * Options of a recorded value. `leaseMs`: how long a resume waits for a process that stopped while computing the value and cannot be proved dead, in
+ * milliseconds; the lease is renewed meanwhile.
+ */
 export type ValueOptions = Pick<ToolOptions, 'leaseMs'>
 
 /**
- * The run, as its body is handed it: calls by hand, values that come from the record, scopes, sagas, forks, handoffs and model calls. Whatever it does is
- * served from the record on resume and replay. Throws `AgentError`, and `LedgerRefused` where the ledger refuses.
+ * The run, as passed to its body: explicit calls, recorded values, scopes, sagas, forks, handoffs and model calls. On resume and replay, all of these are
+ * served from the record. Throws `AgentError`, and `LedgerRefused` if the ledger refuses.
  * @example
  * ```ts
  * import { open } from 'countersign/agent'
@@ -52,61 +55,62 @@ export type ValueOptions = Pick<ToolOptions, 'leaseMs'>
  */
 export interface Run<Input = Json, Keeps = never> {
   readonly id: string
-  /** As it is on record. */
+  /** The input as recorded. */
   readonly input: Input
   readonly signal: AbortSignal | undefined
-  /** Calls a tool in this run where the asynchronous context is lost: behind an emitter, a queue, a callback of a library. */
+  /** Calls a tool in this run if the asynchronous context is lost, for example in an event emitter, a queue or a library callback. */
   call<Args extends readonly unknown[], Result, Value>(
     tool: FunctionTool<Args, Result, Value>,
     args: NoInfer<Args>,
   ): Promise<Value>
   call<Args, Parsed, Result, Value>(tool: DefinedTool<Args, Parsed, Result, Value>, args: NoInfer<Args>): Promise<Value>
-  /** Runs `fn` once in the life of the run: a resume and a replay get the recorded value. */
+  /** Runs `fn` once in the life of the run; a resume and a replay get the recorded value. */
   once<T>(name: string, fn: () => T | Promise<T>, options?: ValueOptions): Promise<Recorded<T, Keeps>>
-  /** The time, from the record on resume and replay. */
+  /** The current time; recorded, and the same on resume and replay. */
   now(options?: ValueOptions): Promise<Date>
-  /** A fresh random UUID, from the record on resume and replay. */
+  /** A random UUID; recorded, and the same on resume and replay. */
   uuid(options?: ValueOptions): Promise<string>
   /**
-   * Whether code that was changed since may run here: true in a run that has not been here, and ever after; false where the record was made
-   * by the code of before, which then goes the old way. `id` names the change.
+   * Whether changed code may run here: true in a run that reaches this place for the first time, and from then on; false if the record was made by the previous
+   * code, so that the old path must be taken. `id` names the change.
    */
   patched(id: string): Promise<boolean>
   /**
-   * Waits for a signal of this name, sent to the run by `cs.signal`, `countersign signals send` or `POST /v1/runs/{run}/signals/{name}`; gives its payload. One
-   * that came before the wait ends it at once. Nothing is held meanwhile, and the process may exit: a resume waits on. Throws `WaitTimedOut`, `invalid-wait`.
+   * Waits for a signal of this name and returns its payload. Signals are sent by `cs.signal`, `countersign signals send` or `POST
+   * /v1/runs/{run}/signals/{name}`; one that arrived before the wait ends it at once. The wait holds no lease, and the process may exit: a resume continues to
+   * wait. Throws `WaitTimedOut`, `invalid-wait`.
    */
   waitFor<Payload = Json>(name: string, options?: WaitOptions): Promise<Payload>
-  /** Waits for a time, or for so many milliseconds from its first call. The process may exit meanwhile: a resume sleeps what is left. */
+  /** Waits until a time, or for a number of milliseconds from the first call. The process may exit meanwhile; a resume sleeps for the rest. */
   sleep(until: Until): Promise<void>
-  /** A branch of the code with a place of its own: give one to each that runs beside others. */
+  /** Runs code in its own scope. Give a scope to each branch of code that runs concurrently with others. */
   scope<T>(name: string, fn: (run: Run<Input, Keeps>) => T): Promise<Awaited<T>>
   /**
-   * Calls a model, whatever the provider: reserved before, settled after with what it used, served on resume and replay. Throws
-   * `budget-exceeded`, `unbounded-output`, `unknown-price`, `not-recorded`, and what the provider throws.
+   * Calls a model of any provider: reserves budget before, settles the actual usage after, and is served from the record on resume and replay. Throws
+   * `budget-exceeded`, `unbounded-output`, `unknown-price`, `not-recorded`, and the provider's errors.
    */
   model<Request, Response>(call: ModelCall<Request, Response>): Promise<Response>
-  /** Carries out a sequence of calls; rolls it back where it fails. Never throws for what a step does, but for what is too large for the record. */
+  /** Executes a sequence of calls and rolls it back if one fails. Never throws for the failure of a step, except if a value is too large to record. */
   saga(steps: SagaSteps, options?: SagaOptions): Promise<SagaResult>
   /**
-   * Runs branches side by side over the context as it is now, and joins what is valid of them. Those that are not merged are rolled back like
-   * sagas. Throws `ForkFailed` where nothing can be merged: the context is what it was.
+   * Runs branches concurrently on the current context and merges the valid results. Branches that are not merged are rolled back like sagas. Throws
+   * `ForkFailed` if nothing can be merged; the context is then unchanged.
    */
   fork(branches: readonly Branch<Input>[], options: ForkOptions): Promise<ForkResult>
-  /** Hands a payload over: the ledger accepts it, or refuses it with findings and rewinds to the last snapshot. */
+  /** Hands a payload over. The ledger accepts it, or refuses it with findings and rewinds the context to the last snapshot. */
   handoff(payload: object, options: HandoffOptions): Promise<HandoffResult>
   /**
-   * Shows an agent its slice of the context, takes what it gives and hands it over. An agent is a function, or has `.invoke()` (a LangChain
-   * Runnable or graph) or `.generate()` (an AI SDK agent). Throws `HandoffRefused` where the ledger refuses and no repair is left.
+   * Shows an agent its slice of the context, takes its answer and hands it over. An agent is a function, or has `.invoke()` (a LangChain Runnable or graph) or
+   * `.generate()` (an AI SDK agent). Throws `HandoffRefused` if the ledger refuses and no repair attempt is left.
    */
   step(agent: string, x: StepAgent, options?: StepOptions): Promise<StepResult>
-  /** Moves the context back to an earlier step. Calls and what they did stay. */
+  /** Moves the context back to an earlier step. Calls and their effects are not undone. */
   rollback(options?: RollbackOptions): Promise<Rewound>
-  /** Its calls as the ledger has them now, oldest first. What the code decides by goes through `run.once`, or a resume may decide otherwise. */
+  /** The calls of the run as the ledger has them now, oldest first. A decision based on them must go through `run.once`, or a resume may decide differently. */
   calls(): Promise<readonly RunCall[]>
-  /** What it has spent and reserved by now, with its limits. As for `calls`. */
+  /** The run's spending and reservations so far, with its limits. Decisions must go through `run.once`, as for `calls`. */
   budget(): Promise<RunBudget>
-  /** The established context; on resume and replay the one at that time. */
+  /** The established context; on resume and replay, the context at that time. */
   context(): Promise<Established>
 }
 
@@ -115,7 +119,7 @@ const PATCHED = 'run.patched:'
 
 export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Input> {
   const { session } = execution
-  /** Where the code stands now, if that is below this run's own place; else here. */
+  /** The current execution context if it lies below this run's own place, otherwise this run's place. */
   const here = (): ExecutionContext => {
     const now = currentExecution()
     return now !== undefined && now.session === session && isCovered(execution.scope, now.scope) ? now : execution
@@ -189,20 +193,20 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
   }
 }
 
-/** A replay reads where the ledger at hand has the run. Throws `no-active-run` where there is none. */
+/** A replay reads from the connected ledger if that ledger has the run; otherwise throws `no-active-run`. */
 function readsOf({ values, runId }: ExecutionContext['session']): Reads {
   if (values !== undefined) return values
   throw new AgentError('no-active-run', `nobody here can read the run ${runId}`, { runId })
 }
 
-/** The record was made here by the code of before: it goes on beyond this place, and holds no sign of the change. */
+/** Whether the record was made here by the previous code: it continues beyond this place and does not contain the patch. */
 function passedBefore({ session, scope }: ExecutionContext, tool: string): boolean {
   const { history, live } = session
   if (history === undefined || history.hasAt({ tool, scope })) return false
   return live === undefined || history.isBehind
 }
 
-/** A value that differs from run to run, as a call: nothing to undo, and safe to ask for again. */
+/** A value that differs between runs, recorded as a call that needs no undo and is safe to repeat. */
 function valueSpec(name: string, fn: () => unknown, options: ValueOptions = {}): ToolSpec {
   const inputs = { name, input: undefined, takes: 'value', execute: fn } as const
   return toolSpec(inputs, { compensate: 'not-needed', onUnknown: 'retry', ...options })

@@ -1,4 +1,4 @@
-/** @module Runs that go on in this runtime: who starts one of them a second time gets what the first one gets (RUN-161). */
+/** @module The runs that are active in this runtime: a second start of one of them gets the result of the first (RUN-161). */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { onAbort } from '../../resources/linked-signal.ts'
@@ -8,7 +8,7 @@ import { AgentError } from '../errors.ts'
 import { type RunOptions, startRequest } from './run-options.ts'
 
 interface Running {
-  /** Of what it was started with. */
+  /** Digest of the start request. */
   readonly digest: string
   readonly end: Promise<unknown>
   /** Runs that its code has started or joined. */
@@ -16,24 +16,24 @@ interface Running {
 }
 
 export interface Asked {
-  /** `run`, `saga`, or the place at which a branch leaves a run: one is not the other. */
+  /** `run`, `saga`, or the place at which a branch starts from a run. Starts of different kinds are never joined. */
   readonly kind: string
   readonly options: RunOptions
-  /** Where the options name none. */
+  /** Name to use if the options have none. */
   readonly name: string
 }
 
 export class RunningRuns {
   readonly #codecs: Codecs
   readonly #running = new Map<string, Running>()
-  /** The run whose code asks, that of a run within it included. */
+  /** The run whose code makes the start, including the code of runs nested in it. */
   readonly #inside = new AsyncLocalStorage<Running>()
 
   constructor(codecs: Codecs) {
     this.#codecs = codecs
   }
 
-  /** Throws `run-owned`, `recursive-call`, and what the start and the run throw. */
+  /** Throws `run-owned`, `recursive-call`, and the errors of the start and of the run. */
   async start<T>(asked: Asked, start: () => Promise<T>): Promise<T> {
     const { options, kind, name } = asked
     const { id, whenOwned = 'join', signal } = options
@@ -41,7 +41,7 @@ export class RunningRuns {
     const running = this.#running.get(id)
     const content = startRequest({ ...options, whenOwned: 'join' }, name, this.#codecs)
     const digest = jsonDigest({ kind, ...content } as JsonObject)
-    // Another run under that id is refused by the ledger, which leaves the running one alone.
+    // A different run with the same id is refused by the ledger, without affecting the active one.
     if (running !== undefined && running.digest !== digest) return start()
     if (running === undefined || whenOwned === 'wait' || whenOwned === 'take-over')
       return this.#begun(id, digest, start)
@@ -64,7 +64,7 @@ export class RunningRuns {
     })
   }
 
-  /** Throws where the code that asks would wait for itself. */
+  /** Throws if the calling code would wait for itself. */
   #waitFor(id: string, running: Running): void {
     const asking = this.#inside.getStore()
     if (asking === undefined) return
@@ -83,7 +83,7 @@ function reaches(from: Running, to: Running): boolean {
   return seen.has(to)
 }
 
-/** The signal ends the waiting of its caller alone: the run is somebody else's. */
+/** The signal ends only the wait of its caller, since the run belongs to the first start. */
 function unlessAborted<T>(end: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return end
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** @module The runtime over one connection: tools, runs, sagas, recovery, replay. */
+/** @module The runtime on one connection: tools, runs, sagas, recovery, replay. */
 import type { Json } from '../../../schemas/json.ts'
 import { type BranchRunOptions, branchRun } from '../branch/branch.ts'
 import type { ApprovalNotice } from '../calls/approval-notice.ts'
@@ -39,8 +39,8 @@ import type { RunOptions } from './run-options.ts'
 import { RunningRuns } from './running-runs.ts'
 
 /**
- * A ledger to run on: tools, runs, sagas, recovery, replay and branches. Made by `open`, `connect` or `fromEnv`; `close` it, or say `await using`. `Keeps`:
- * what its codecs keep beyond JSON.
+ * A ledger to run on: tools, runs, sagas, recovery, replay and branches. Created by `open`, `connect` or `fromEnv`; `close` it, or use `await using`. `Keeps`:
+ * the types beyond JSON that its codecs preserve.
  * @example
  * ```ts
  * import { open } from 'countersign/agent'
@@ -54,9 +54,9 @@ import { RunningRuns } from './running-runs.ts'
  * ```
  */
 export interface Countersign<Keeps = never> extends AsyncDisposable {
-  /** Where the ledger is: a path or a URL. */
+  /** The location of the ledger: a path or a URL. */
   readonly place: string
-  /** Where this process serves it: `open({ serve })`. */
+  /** URL at which this process serves the ledger: `open({ serve })`. */
   readonly url?: string
   /** Wraps a function: same signature, recorded inside a run. Throws `tool-registered-twice`, `tool-unnamed`. */
   tool<Fn extends AnyFunction>(
@@ -70,41 +70,44 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
     definition: ToolDefinition<Input, Result, Keeps>,
   ): DefinedTool<Input, Input, Result, CallerGets<Awaited<Result>, Keeps>>
   /**
-   * Starts a run, or resumes the one of that id. Gives the output; an exception rolls back what was done and is thrown again, the same
-   * object: `outcomeOf(error)` tells how that ended. A resumed run asks for the same calls, and gets their recorded outcomes.
+   * Starts a run, or resumes the run with that id, and returns the output. An exception rolls back what was done and is rethrown as the same object;
+   * `outcomeOf(error)` returns the result of the rollback. A resumed run requests the same calls and gets their recorded outcomes.
    */
   run<Output, Input = null>(
     options: RunOptions<Input>,
     body: Body<Input, Output, Keeps>,
   ): Promise<Recorded<Awaited<Output>, Keeps>>
   run<Output>(body: Body<null, Output, Keeps>): Promise<Recorded<Awaited<Output>, Keeps>>
-  /** A run of its own for a sequence of calls; the document says how each step ended. Never throws for what a step does, but for what is too large for the record. */
+  /**
+   * Runs a sequence of calls as a run of its own; the result reports how each step ended. Never throws for the failure of a step, except if a value is too
+   * large to record.
+   */
   saga(steps: SagaSteps, options?: RunOptions): Promise<SagaResult>
-  /** After a crash, or a resolution: finishes rollbacks, those that ended in doubt too, asks `check` about calls in doubt, lists the rest. */
+  /** After a crash or a resolution: finishes rollbacks, including those that ended in doubt, runs `check` for calls in doubt, and lists the rest. */
   recover(options?: RecoverOptions): Promise<Recovery>
   /**
-   * Ends the doubt about a call, by what somebody found out: on record with their reason. Nothing is carried out: resume the run, or `recover()`.
-   * Throws `call-not-found`, `call-not-in-doubt`.
+   * Ends the doubt about a call with a finding, which is recorded together with the reason. Nothing is executed: resume the run, or call `recover()`. Throws
+   * `call-not-found`, `call-not-in-doubt`.
    */
   resolve(callId: string, resolution: Resolution): Promise<ResolvedCall>
-  /** The tools that it made so far, without those that undo another: for `agent({ model, tools: cs.tools })`. */
+  /** The tools created so far, without those that undo another: for `agent({ model, tools: cs.tools })`. */
   readonly tools: readonly AnyTool[]
-  /** Calls that wait for somebody's yes, and the decision on them, in the name of this runtime's caller. */
+  /** Pending approvals and decisions on them, in the name of this runtime's caller. */
   readonly approvals: Approvals
   /**
-   * Sends a signal to a run: it ends the oldest wait for it (`delivered`), or is there for the next one (`held`). With a `requestId`, the same signal sent again is
-   * the one of before. Throws `not-recordable`, `value-too-large` (over 64 KiB), and `LedgerRefused`: `signal-invalid`,
-   * `signal-not-awaited`, `signals-full`, `run-ended`.
+   * Sends a signal to a run: it ends the oldest wait for it (`delivered`), or is kept for the next one (`held`). With a `requestId`, sending the same signal
+   * again has no further effect. Throws `not-recordable`, `value-too-large` (over 64 KiB), and `LedgerRefused`: `signal-invalid`, `signal-not-awaited`,
+   * `signals-full`, `run-ended`.
    */
   signal(runId: string, name: string, payload?: unknown, options?: SignalOptions): Promise<SentSignal>
-  /** Runs the code over a recorded run, without calling a tool; throws at the first divergence. */
+  /** Runs the code on a recorded run without calling a tool; throws at the first divergence. */
   replay<Output, Input = null>(
     source: ReplaySource,
     body: Body<Input, Output, Keeps>,
   ): Promise<ReplayResult<Recorded<Awaited<Output>, Keeps>>>
   /**
-   * Starts a run from a past step of another: the code is served what that run had done by then, and goes on live. Both streams name the other
-   * run. The same `id` again resumes the branch.
+   * Starts a run from a past step of another: the code is served the calls recorded up to then and continues live. Each stream references the other run. The
+   * same `id` again resumes the branch.
    */
   branch<Output, Input = Json>(
     runId: string,
@@ -113,31 +116,31 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
   ): Promise<Recorded<Awaited<Output>, Keeps>>
   /** Runs of the tenant, newest first. */
   runs(filter?: RunFilter): AsyncIterable<RunSummary>
-  /** Events as they are recorded, by anybody: first those there are, then those that come, until the signal, or its reader leaves. */
+  /** Events of all writers: first the existing ones, then new ones, until the signal is aborted or the reader stops. */
   tail(options?: TailOptions): AsyncIterable<TailedEvent>
-  /** The JSONL export of a run, in portions of text. */
+  /** The JSONL export of a run, as chunks of text. */
   export(runId: string): AsyncIterable<string>
-  /** Closes the ledger where this process opened it. */
+  /** Closes the ledger if this process opened it. */
   close(): Promise<void>
 }
 
-/** Settings of a runtime, wherever its ledger is. */
+/** Settings of a runtime, independent of where its ledger is. */
 export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
-  /** Counts the tokens of slices and handoffs. Default: `gpt-tokenizer` where it is installed, else UTF-8 bytes / 4; results name it. */
+  /** Counts the tokens of slices and handoffs. Default: `gpt-tokenizer` if it is installed, otherwise UTF-8 bytes / 4; results name the counter. */
   readonly tokens?: CountTokens
-  /** What model calls cost; none is built in. A run with a limit of cost refuses models that it does not name. */
+  /** Prices of model calls; none are built in. A run with a cost limit refuses models that the table does not list. */
   readonly prices?: PriceTable
-  /** Values beyond JSON that can be recorded, in arguments, results, inputs and outputs: such as `dateCodec`. Default: none, and they are refused. */
+  /** Codecs for values beyond JSON in arguments, results, inputs and outputs, such as `dateCodec`. Default: none; such values are refused. */
   readonly codecs?: C
-  /** Called after a second, and then each minute, while a call waits for another owner's lease. Default: a warning of the process. */
+  /** Called after one second and then every minute while a call waits for another owner's lease. Default: a process warning. */
   readonly onWait?: (notice: WaitNotice) => void
-  /** Called once for each call that waits for an approval: notify somebody who may decide. Default: not called. */
+  /** Called once for each call that waits for an approval, to notify an approver. Default: not called. */
   readonly onApproval?: (notice: ApprovalNotice) => void
-  /** Called once in each life of the run for each wait for a signal or a time. Default: not called. */
+  /** Called once per process for each wait for a signal or a time. Default: not called. */
   readonly onWaiting?: (notice: RunWaitNotice) => void
   /**
-   * How long a resume or a replay waits for a request that the record holds, while the code makes none of those: after that it is a divergence. Longer
-   * than what the code does by itself between two calls. Default: 30,000 milliseconds; a warning of the process after 5,000.
+   * How long a resume or a replay waits for a recorded request while the code makes none of the recorded ones; after that the run diverges. Must exceed the
+   * time that the code works on its own between two calls. Default: 30,000 milliseconds, with a process warning after 5,000.
    */
   readonly divergesAfterMs?: number
 }
@@ -170,7 +173,7 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
   const runtime = {
     place: connection.place,
     ...(connection.url !== undefined && { url: connection.url }),
-    // The overloads of the interface are all there is to call it by.
+    // Typed loosely, because callers only see the overloads of the interface.
     tool: (what: Parameters<typeof wrapTool>[1], options: ToolOptions = {}) => wrapTool(registry, what, options),
     get tools() {
       return registry.tools

@@ -1,7 +1,7 @@
-/** @module Scopes by name. */
+/** @module Paths of named scopes. */
 import { type ExecutionContext, joined } from './execution-context.ts'
 
-/** The same name again is another place: counted when it is requested. */
+/** A repeated name is a different scope: it gets a number, counted when the scope is requested. */
 export function scopeBelow(execution: ExecutionContext, name: string): string {
   const path = joined(execution.scope, name)
   const count = execution.session.occurrence(execution.scope, `scope ${name}`)

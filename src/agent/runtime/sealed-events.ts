@@ -1,4 +1,4 @@
-/** @module Events as a ledger reads them out: one whose seal is broken, or that does not continue the one before, is believed by nobody here. */
+/** @module Checks events that a ledger returns: an event with a broken seal, or one that does not continue its predecessor, is rejected. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type KeptValues, withKept } from '../../../schemas/redacted-parts.ts'
 import { LedgerError } from '../../client/errors.ts'
@@ -13,13 +13,13 @@ interface ReadEvent {
   }
   readonly data: JsonObject
   readonly digest: string
-  /** As the ledger found it. */
+  /** The ledger's own verdict on the seal. */
   readonly seal?: unknown
-  /** What is encrypted in it, as the ledger read it. */
+  /** The decrypted values of the event, as the ledger read them. */
   readonly kept?: KeptValues | undefined
 }
 
-/** As the reader of a tail receives it. */
+/** Converts an event to the form that a tail returns. */
 export function tailedEvent({
   header,
   digest,
@@ -51,7 +51,7 @@ export function tailedEvent({
 
 const REFUSED_STATUS = 409
 
-/** All of a run's events, from the first on. Throws `LedgerError` (`stream-damaged`). */
+/** All events of a run from the first, with the chain checked. Throws `LedgerError` (`stream-damaged`). */
 export async function* linkedEvents(runId: string, events: AsyncIterable<ReadEvent>): AsyncGenerator<RunEvent, void> {
   let before: string | undefined
   for await (const event of events) {
@@ -61,7 +61,7 @@ export async function* linkedEvents(runId: string, events: AsyncIterable<ReadEve
   }
 }
 
-/** Some of them: only their seals can be checked. Throws like `linkedEvents`. */
+/** Some events of a run: only their seals can be checked. Throws like `linkedEvents`. */
 export async function* sealedEvents(runId: string, events: AsyncIterable<ReadEvent>): AsyncGenerator<RunEvent, void> {
   for await (const event of events) yield sealedEvent(runId, event)
 }

@@ -1,4 +1,4 @@
-/** @module One run in this process: its counters, the calls under way, what it remembers of an earlier life, and why it stopped. */
+/** @module One run in this process: its counters, its active calls, its recorded history, and the reason it stopped. */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { VALUE_MAX_BYTES } from '../../../schemas/value-forms.ts'
@@ -24,18 +24,18 @@ import type { RunOptions } from './run-options.ts'
 
 export interface SessionOptions {
   readonly runId: string
-  /** When the run started, as the record says it. */
+  /** Recorded start time of the run. */
   readonly startedAt?: string
   readonly registry: ToolRegistry
-  /** Absent: nothing is live, everything comes from the recorded history. */
+  /** Absent in a replay: nothing is live, and everything comes from the recorded history. */
   readonly live?: { readonly connection: Connection; readonly fence: number }
   readonly history?: RecordedHistory
-  /** Where a replay reads values that are stored beside the events; a live session asks its connection. */
+  /** Where a replay reads values that are stored outside the events; a live session uses its connection. */
   readonly values?: Reads
   readonly signal?: AbortSignal
-  /** Of the largest value that the ledger takes; default 8 MiB. */
+  /** Size of the largest value that the ledger accepts; default 8 MiB. */
   readonly valueMaxBytes?: number | undefined
-  /** Of the policy that a new run is started with; a recorded one tells its own. */
+  /** Policy of a new run; a recorded run has its own in the history. */
   readonly policy?: ExtendPolicy
   readonly counter?: () => Promise<TokenCounter>
   readonly prices?: PriceTable | undefined
@@ -45,7 +45,7 @@ export interface SessionOptions {
   readonly whenWaiting?: 'wait' | 'leave' | undefined
 }
 
-/** Where the code is that requests. */
+/** The place in the code that makes a request. */
 interface Place {
   readonly scope?: string | undefined
   readonly ancestors: readonly { readonly callId: string }[]
@@ -54,11 +54,11 @@ interface Place {
 
 interface OngoingWork {
   readonly name: string
-  /** Aborted where nobody waits for it any more: how it ends is no news. */
+  /** Aborted when the work is no longer awaited; its end is then ignored. */
   readonly abandoned?: AbortSignal | undefined
-  /** Its caller has it already: where it fails later, and its caller does not read on, no promise tells of that. */
+  /** The caller already reads the result in parts, so that a later failure may reach no promise that the code still reads. */
   readonly isEarly?: boolean
-  /** It does nothing by itself: nothing is missing where its end is not awaited. */
+  /** A wait has no effect of its own, so one that is not awaited is no mistake. */
   readonly isWait?: boolean
 }
 
@@ -70,7 +70,7 @@ export class Session {
   readonly registry: ToolRegistry
   readonly live: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number } | undefined
   readonly history: RecordedHistory | undefined
-  /** Of what came of the requests of its code. */
+  /** Delivery order of the outcomes of the code's requests. */
   readonly order: OutcomeOrder
   readonly values: Reads | undefined
   readonly signal: AbortSignal | undefined
@@ -79,35 +79,35 @@ export class Session {
   readonly judging: Judging
   readonly forks: ForkBook
   readonly counter: () => Promise<TokenCounter>
-  /** What a call does that has to wait for people. */
+  /** What a call does that has to wait for an approval, a signal or a time. */
   readonly whenWaiting: 'wait' | 'leave'
-  /** What model calls cost, as the author says. */
+  /** Prices of model calls, as configured. */
   readonly prices: PriceTable | undefined
-  /** What the runs within it do about leases of another owner, where they do not say. */
+  /** Default for nested runs: what they do about leases of another owner. */
   readonly whenOwned: RunOptions['whenOwned'] | undefined
-  /** What `run.patched` answered, by scope and id: the same to everybody. */
+  /** Answers of `run.patched` by scope and id, so that every caller gets the same one. */
   readonly patches = new Map<string, Promise<boolean> | boolean>()
-  /** Keys of calls whose result was given to somebody. */
+  /** Keys of calls whose result was returned to a caller. */
   readonly answered = new Set<string>()
-  /** Calls with a key of the author's own that were served from the record: the digest of the arguments that they were first asked for with. */
+  /** Calls with an author-defined key that were served from the record, with the digest of the arguments of their first request. */
   readonly served = new Map<string, string>()
-  /** Values that could not be recorded, for the compensation that still needs them. */
+  /** Values that could not be recorded, kept for the compensation that needs them. */
   readonly unrecorded = new Map<string, unknown>()
-  /** Arguments of calls as they were, where the policy left something out of them. */
+  /** Original arguments of calls from which the policy redacted a part. */
   readonly redactedArgs = new Map<string, Json>()
-  /** Model requests on record, which later ones go on from. */
+  /** Recorded model requests, which later requests continue. */
   readonly conversations = new ConversationBook()
-  /** By scope, then by what was requested. */
+  /** Occurrence counts by scope, then by request. */
   readonly #counts = new Map<string, Map<string, number>>()
   readonly #joinable = new Map<string, Promise<unknown>>()
   readonly #underWay = new Map<Promise<unknown>, OngoingWork>()
-  /** Results in parts that the code reads already, and that the record does not have yet. */
+  /** Results that the code already reads in parts and that are not recorded yet. */
   readonly parts = new PartsFirst()
   readonly #behind = new Set<Promise<unknown>>()
   #halted: Error | undefined
-  /** Each error that said that the run goes no further here: work that goes on side by side meets several. */
+  /** Every error that reported the halt; concurrent work may receive several. */
   readonly #halts = new WeakSet<Error>()
-  /** Ids of calls and scopes of branches inside of which that was met. */
+  /** Ids of calls and scopes of branches inside which such an error was thrown. */
   readonly #heldUp = new Set<string>()
   #failed: Error | undefined
   #isBodyOver = false
@@ -184,14 +184,14 @@ export class Session {
     return count
   }
 
-  /** A tool starts over: what it asks for below this scope is what its last attempt requested. */
+  /** A tool is retried: requests at or below this scope are counted from zero, as in the previous attempt. */
   restart(scope: string): void {
     for (const counted of this.#counts.keys()) {
       if (counted === scope || counted.startsWith(`${scope}/`)) this.#counts.delete(counted)
     }
   }
 
-  /** Takes it for made where the record holds it; else gives what the record holds there and the code has still to request. */
+  /** Marks the call as requested if the record holds it; otherwise returns the recorded requests of this place that the code has yet to make. */
   expect(requested: RequestedCall): Precedence | undefined {
     const { history } = this
     if (history === undefined) return undefined
@@ -201,14 +201,14 @@ export class Session {
     return first
   }
 
-  /** A call has ended: what was requested while it ran counts as requested, up to there. */
+  /** A call has ended: everything recorded inside it up to event `after` counts as requested. */
   ended(callId: string, inside: (scope: string) => boolean, after?: number): void {
     this.history?.ended(callId, after)
     this.pipeline.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
     this.forks.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
   }
 
-  /** What was requested in these scopes counts as requested: they are served as a whole. */
+  /** Everything recorded in these scopes counts as requested, because the scopes are served as a whole. */
   passedOver(covers: (scope: string) => boolean): void {
     this.history?.passedOver(covers)
     this.pipeline.passedOver(covers, Number.POSITIVE_INFINITY)
@@ -216,9 +216,9 @@ export class Session {
   }
 
   /**
-   * Holds something new while the record holds, still to be requested, calls of its place, calls of names that the code does not have any more, or
-   * anything that a branch run inherits: what runs beside it may be about to ask for that. Throws where it never does, and nothing new was run. What may
-   * rest on parts of a result waits until the record has them (RUN-186).
+   * Delays a new request while the record still has unrequested calls of the same place, calls of names that the code no longer has, or anything that a branch
+   * run inherits: concurrent code may be about to request them. Throws if it never does; nothing new was executed then. Work that may depend on parts of a
+   * result waits until they are recorded (RUN-186).
    */
   async mayGoLive(place: Place, work: NewWork): Promise<void> {
     await this.parts.recorded({ ancestors: place.ancestors, scope: work.scope }, work.name)
@@ -229,7 +229,7 @@ export class Session {
       callers: place.ancestors,
       signal: place.branch?.signal ?? this.signal,
     }
-    // A whole record holds all that its code requests.
+    // The record of a completed run has every request of its code.
     const isWhole = this.live === undefined && this.history?.run.end?.kind === 'completed'
     while (held.isUnmade()) {
       if (isWhole) throw this.halt(held.fault())
@@ -245,7 +245,7 @@ export class Session {
     const { history } = this
     if (history === undefined) return undefined
     if (work.first?.isUnmade() === true) return work.first.fault()
-    // The record is all there is: what it does not hold is told by who asks.
+    // A replay has nothing but the record; the caller reports what it does not hold.
     if (this.live === undefined) return undefined
     const { inherited } = history.run
     const fault = inherited === undefined ? undefined : this.#inheritedFault(inherited.until)
@@ -267,14 +267,14 @@ export class Session {
     }
   }
 
-  /** Throws where recorded calls or handoffs were never requested: the code took another way. */
+  /** Throws if recorded calls or handoffs were never requested, which means that the code took another path. */
   mustBeSpent(): void {
     this.history?.mustBeSpent()
     this.pipeline.mustBeSpent()
     this.forks.mustBeSpent()
   }
 
-  /** Why the run cannot go on in this process, though it has not ended: nothing more runs, nothing is rolled back. */
+  /** The reason why the run cannot continue in this process although it has not ended: nothing more is executed, and nothing is rolled back. */
   get halted(): Error | undefined {
     return this.#halted
   }
@@ -286,7 +286,7 @@ export class Session {
     return error
   }
 
-  /** No outcome waits for a request any more that the code makes no longer. */
+  /** Whether outcomes no longer wait for missing requests, because the code will not make them any more. */
   get #isFree(): boolean {
     return this.#stopped !== undefined || this.#isBodyOver || this.signal?.aborted === true
   }
@@ -295,10 +295,7 @@ export class Session {
     return this.#halted ?? this.#failed
   }
 
-  /**
-   * Does work at a place of the code. Where it says that the run goes no further here, whatever the calls and the branch around that place make of it is no
-   * outcome.
-   */
+  /** Runs work at a place of the code. If it throws an error that reported the halt, the ends of the enclosing calls and of the branch are no outcomes. */
   async workAt<T>({ ancestors, branch, scope }: Place, work: () => Promise<T>): Promise<T> {
     checkPlace(scope)
     try {
@@ -312,7 +309,7 @@ export class Session {
     }
   }
 
-  /** The run goes no further here, and the call (its id) or the branch (its scope) has met that: how its code ended is no outcome. */
+  /** Whether the run is halted and the call (by id) or the branch (by scope) has received that error: the end of its code is then no outcome. */
   isHeldUp(place: string, error?: unknown): boolean {
     return this.#halted !== undefined && (this.#heldUp.has(place) || this.#isHalt(error))
   }
@@ -321,7 +318,7 @@ export class Session {
     return error instanceof Error && this.#halts.has(error)
   }
 
-  /** The run cannot end well any more, whatever its body makes of the error: it will be rolled back. */
+  /** The run must be rolled back, even if its body catches the error. */
   fail<E extends Error>(error: E): E {
     this.#failed ??= error
     this.order.plan()
@@ -332,7 +329,7 @@ export class Session {
     return this.#failed
   }
 
-  /** Place of an answer's last event in the record, as it would be read: behind what is inherited. */
+  /** Position of an answer's last event in the record as read back: after the inherited events. */
   indexOf(answer: JsonObject): number {
     return (this.history?.run.inherited?.until ?? 0) + numberOf(answer, 'revision') + 1
   }
@@ -348,7 +345,7 @@ export class Session {
     if (this.#closed) throw new AgentError('no-active-run', `the run ${this.runId} is over`, { runId: this.runId })
   }
 
-  /** Carries a call out; an equal one that is under way is joined. */
+  /** Starts a call, or joins an equal one that is active. */
   joined<T>(key: string, what: OngoingWork | string, start: () => Promise<T>): Promise<T> {
     const running = this.#joinable.get(key)
     if (running !== undefined) return running as Promise<T>
@@ -358,12 +355,12 @@ export class Session {
     })
     this.#joinable.set(key, call)
     this.#underWay.set(call, typeof what === 'string' ? { name: what } : what)
-    // Whoever awaits it learns of a failure; one that nobody awaits is found by `settled`.
+    // A caller that awaits the call gets the failure; otherwise `settled` finds it.
     call.catch(() => undefined)
     return call
   }
 
-  /** Work that goes on while the code does: the run ends after it. What keeps it from its end halts the run. */
+  /** Background work: the run ends only after it, and an error in it halts the run. */
   behind<T>(work: () => Promise<T>): Promise<T> {
     const going = work()
     this.#behind.add(going)
@@ -377,14 +374,14 @@ export class Session {
     return going
   }
 
-  /** Tools whose calls have not ended, and which the code may have forgotten. */
+  /** Names of active calls that the code may have forgotten to await. */
   get underWay(): readonly string[] {
     return [...this.#underWay.values()].flatMap((each) => (isAbandoned(each) || each.isWait ? [] : each.name))
   }
 
   /**
-   * Resolves when no call is under way. A failure among those that were is the code's to handle, which let go of it (it lost a race); of one that the code
-   * has parts of already, the first is given.
+   * Resolves when no call is active. Failures of calls that the code let go of (for example, in a race) are ignored; the first failure of a call whose result
+   * the code already reads in parts is returned.
    */
   async settled(): Promise<unknown> {
     this.#isBodyOver = true
@@ -403,13 +400,13 @@ export class Session {
   }
 }
 
-/** The connection of a live session; a replay has none. */
+/** The connection of a live session; throws for a replay. */
 export function liveOf(session: Session): NonNullable<Session['live']> {
   if (session.live === undefined) throw new AgentError('replay-diverged', 'a replay carries nothing out')
   return session.live
 }
 
-/** An answer, or an error that also halts the run where the ledger is out of reach, or cannot do now what it is asked for. */
+/** Returns the answer. If the ledger is unreachable or cannot serve the request now, the error also halts the run. */
 export async function reach<T>(session: Session, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()

@@ -1,10 +1,10 @@
-/** @module The step of an agent that code runs in. */
+/** @module The agent step that the current code is part of. */
 
 export interface StepFrame {
   readonly agent: string
   readonly scope: string
-  /** Model calls that were requested in it: they tell what it used. */
+  /** Number of model calls requested in the step; their usage is the step's usage. */
   modelCalls: number
-  /** Gives back what was held for the whole step: its model calls reserve for themselves. */
+  /** Releases the reservation of the whole step, because its model calls make their own. */
   release?: () => Promise<void>
 }

@@ -1,42 +1,42 @@
-/** @module How a run or a saga ended, as `outcomeOf(error)` and sagas tell it. */
+/** @module The outcome of a run or a saga, as returned by `outcomeOf(error)` and by sagas. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RecordedCall, RecordedRun } from '../history/recorded-run.ts'
 
-/** How a rollback ended: all undone; all undone that can be; something could not be undone; or it is not known of something. */
+/** The result of a rollback: everything undone; all undone except effects that cannot be; a compensation failed; or an outcome is unknown. */
 export type RollbackStatus = 'COMPENSATED' | 'PARTLY_COMPENSATED' | 'COMPENSATION_FAILED' | 'IN_DOUBT'
 
-/** A call, by its id and its tool. */
+/** Refers to a call by its id and its tool. */
 export interface CallRef {
   readonly callId: string
   readonly tool: string
 }
 
-/** A call that was undone, and when that was on record: RFC 3339 in UTC. */
+/** A call that was undone, and the time at which that was recorded, as RFC 3339 in UTC. */
 export interface CompensatedCall extends CallRef {
   readonly compensatedAt?: string
 }
 
 export interface RollbackLists {
   readonly compensated: readonly CompensatedCall[]
-  /** Done, and nobody undoes them. */
+  /** Calls that succeeded and whose effects remain, because they have no compensation or it left some of them. */
   readonly standing: readonly CallRef[]
   readonly failed: readonly CallRef[]
-  /** Whether they, or their compensation, were executed is not known. */
+  /** Calls of which it is unknown whether they, or their compensation, were executed. */
   readonly unknown: readonly CallRef[]
 }
 
-/** How a run ended that threw, and what became of its calls. */
+/** The outcome of a run that threw, and of its calls. */
 export interface RunOutcome extends RollbackLists {
   readonly runId: string
   /** `FAILED`: ended without a rollback, as requested. `OPEN`: not ended; resume it by its id. */
   readonly status: RollbackStatus | 'FAILED' | 'OPEN'
-  /** What prevented the rollback from ending, where something did. */
+  /** The error that prevented the rollback from finishing, if any. */
   readonly rollbackError?: unknown
 }
 
 export const NOTHING: RollbackLists = { compensated: [], standing: [], failed: [], unknown: [] }
 
-/** A forward call, as far as a rollback looks at it. */
+/** The properties of a forward call that a rollback depends on. */
 interface Fate {
   readonly callId: string
   readonly tool: string
@@ -44,7 +44,7 @@ interface Fate {
   readonly parentCall: string | undefined
   readonly compensate: RecordedCall['compensate']
   readonly status: string
-  /** Undone as far as it can be: some of it stands. */
+  /** The call was undone as far as possible; some of its effects remain. */
   readonly leftStanding?: boolean
   readonly compensatedAt?: string | undefined
 }
@@ -54,7 +54,7 @@ export function fateOfItem(item: JsonObject, compensatedAt?: string): Fate {
   return { callId, tool, scope, parentCall, compensate, status, leftStanding, compensatedAt } as unknown as Fate
 }
 
-/** The same from a run's record: what the ledger would say of each call. */
+/** The same from a run's record, equal to what the ledger would report for each call. */
 export function fatesIn(run: RecordedRun | undefined, inherited = false): Fate[] {
   const own = (callId: string): boolean => inherited || run?.inherited?.calls.has(callId) !== true
   return [...new Set(run?.calls.values())]
@@ -71,7 +71,7 @@ function statusOf(call: RecordedCall): string {
   return outcome.kind === 'succeeded' ? 'succeeded' : 'failed'
 }
 
-/** Sorts the forward calls of a scope by how they ended. */
+/** Sorts the forward calls of a scope by their outcome. */
 export function listsOf(all: readonly Fate[], scope: string | undefined): RollbackLists {
   const byId = new Map(all.map((call) => [call.callId, call]))
   const inScope = all.filter((call) => isCovered(scope, call.scope))
@@ -109,7 +109,7 @@ export function isCovered(scope: string | undefined, inner: string | undefined):
   return scope === undefined || inner === scope || inner?.startsWith(`${scope}/`) === true
 }
 
-/** A call that names its compensation answers for the calls it made itself. */
+/** Whether an ancestor declares a compensation, which covers the calls that the ancestor made. */
 function isAnsweredFor(call: Fate, byId: ReadonlyMap<string, Fate>): boolean {
   let parent = byId.get(call.parentCall ?? '')
   while (parent !== undefined) {
@@ -119,7 +119,7 @@ function isAnsweredFor(call: Fate, byId: ReadonlyMap<string, Fate>): boolean {
   return false
 }
 
-/** How a run that was rolled back ended, from its record. */
+/** The outcome of a run that was rolled back, from its record. */
 export function outcomeIn(run: RecordedRun, runId: string): RunOutcome {
   const lists = listsOf(fatesIn(run), undefined)
   return { runId, status: run.end?.kind === 'compensated' ? run.end.status : rollbackStatus(lists), ...lists }
@@ -132,7 +132,7 @@ export function noteOutcome(error: unknown, outcome: RunOutcome): void {
 }
 
 /**
- * How the run ended that threw this error; undefined where no run did.
+ * The outcome of the run that threw this error; undefined if the error did not end a run.
  * @example
  * ```ts
  * import { open, outcomeOf } from 'countersign/agent'

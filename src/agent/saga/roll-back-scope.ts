@@ -1,4 +1,4 @@
-/** @module Rollback of one scope of a run that goes on: a saga, a conversation. */
+/** @module Rollback of one scope of a run that continues: a saga or a conversation. */
 
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Connection } from '../runtime/connection.ts'
@@ -10,8 +10,8 @@ import { fatesIn, listsOf, NOTHING, type RunOutcome, rollbackStatus } from './ou
 import { rollBack } from './roll-back.ts'
 
 /**
- * On resume the ledger answers with the rollback that was; a replay reads how it ended, as a branch does that inherits it. The code goes on behind it in its turn;
- * `isPart`: of what has a turn of its own, which would wait for this one.
+ * Rolls back a scope. On resume the ledger answers with the recorded rollback; a replay, and a branch that inherits it, take the result from the record. The
+ * code continues in the recorded order. `isPart`: the rollback belongs to work that has its own turn in that order, which would wait for this one.
  */
 export function rollBackScope(
   { session }: ExecutionContext,
@@ -46,7 +46,7 @@ async function scopeRolledBack(
   return { runId, status: rollbackStatus(lists), ...lists }
 }
 
-/** Notes the answers that say that something new was recorded. */
+/** Collects the answers that report a newly recorded event. */
 function noting(connection: Connection, noted: JsonObject[]): Connection {
   return {
     ...connection,

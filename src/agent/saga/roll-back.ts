@@ -1,4 +1,4 @@
-/** @module Rollback of a run or a scope: closes it, waits for calls in flight, and undoes group by group, newest first (RUN-28 to RUN-33). */
+/** @module Rollback of a run or a scope: closes it, waits for calls in flight, and undoes the calls group by group, newest first (RUN-28 to RUN-33). */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { allEnded } from '../../resources/all-ended.ts'
@@ -16,20 +16,20 @@ export interface Rollback {
   readonly connection: Connection
   readonly registry: ToolRegistry
   readonly runId: string
-  /** Absent: the whole run. */
+  /** If absent, the whole run is rolled back. */
   readonly scope?: string
   readonly reason: string
-  /** Of a run within a run: what its code ended with. */
+  /** For a run within a run: the error that its code ended with. */
   readonly error?: Failure
-  /** The run in this process, where it is one. */
+  /** The session of the run, if it is executed in this process. */
   readonly session?: Session
 }
 
 const REASON_MAX_CHARS = 4_000
-/** Calls that were in flight join the plan, so that it is read again; each round ends at least one of them. */
+/** Maximum number of rounds. Calls that were in flight join the plan, so it is read again in each round; each round ends at least one of them. */
 const ROUNDS_MAX = 100
 
-/** Never throws for what a compensation does. Called again, it continues an interrupted rollback. */
+/** Does not throw if a compensation fails. Calling it again continues an interrupted rollback. */
 export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   const { connection, runId, scope, session } = rollback
   const body = {
@@ -53,7 +53,7 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
     const pending = groups.filter((group) => group.length > 0)
     if (pending.length === 0) break
     for (const group of pending) {
-      // What one of them meets does not release the others: they are over when the rollback is.
+      // A failed compensation does not interrupt the others of its group: all must end before the rollback continues.
       await allEnded(
         group.map((callId) => {
           tried.add(callId)
@@ -65,7 +65,7 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   return outcomeNow(rollback)
 }
 
-/** A run within the run is undone like a call: by its own rollback. */
+/** A run within the run is undone like a call, through its own rollback. */
 function childrenOf({ connection, registry }: Rollback): Undoing['rollBackChild'] {
   return (runId, reason) => rollBack({ connection, registry, runId, reason })
 }
@@ -81,7 +81,7 @@ async function outcomeNow({ connection, runId, scope }: Rollback): Promise<RunOu
   return { runId, status: rollbackStatus(lists), ...lists }
 }
 
-/** When each call was undone, by its id: as the compensation says, or as somebody found out. */
+/** When each call was undone, by call id: the time of its compensation, or of its manual resolution. */
 async function compensationTimes(
   connection: Connection,
   runId: string,
@@ -105,14 +105,14 @@ export function openOutcome(runId: string, rollbackError?: unknown): RunOutcome 
   return { runId, status: 'OPEN', ...NOTHING, ...(rollbackError !== undefined && { rollbackError }) }
 }
 
-/** Call ids, group by group. */
+/** The ids of the calls to undo, group by group. */
 async function planOf({ connection, runId, scope }: Rollback): Promise<string[][]> {
   const found = (await connection.compensations(runId)).find((each) => each.scope === scope)
   const plan = (found?.plan ?? []) as readonly (readonly JsonObject[])[]
   return plan.map((group) => group.map(({ callId }) => String(callId)))
 }
 
-/** Not undone yet, and not tried in this life: a failed or doubtful compensation has used up its tries. */
+/** Whether the call must still be undone. A failed compensation without a pending retry, or one in doubt, has used up its attempts. */
 function isPending(call: JsonObject | undefined): boolean {
   if (call === undefined) return false
   const { status, willRetry, compensateFailed } = call
@@ -126,8 +126,8 @@ function isPending(call: JsonObject | undefined): boolean {
 }
 
 /**
- * Forward calls whose undoing came to nothing, and may be carried out again: somebody found that it was not executed, or nobody knows and the
- * compensation can tell, or says that it may be repeated.
+ * Forward calls whose compensation failed or is in doubt but may run again: it was found not to have been executed, a run within the run was rolled back since,
+ * or its outcome is unknown and it has a check or may be repeated.
  */
 async function repeatable(undoing: Undoing, calls: ReadonlyMap<string, JsonObject>): Promise<ReadonlySet<string>> {
   const ended = [...calls.values()].filter(
@@ -157,14 +157,14 @@ function canTell(undoing: Undoing, call: JsonObject, last: JsonObject | undefine
   return compensation !== undefined && (compensation.check !== undefined || last?.onUnknown === 'retry')
 }
 
-/** Somebody resolved what prevented the run within it from being undone. */
+/** Whether the run within this run has been rolled back since, after its obstacle was resolved. */
 async function isUndoneSince({ rollBackChild }: Undoing, { tool, child }: JsonObject): Promise<boolean> {
   if (!isChildCall(String(tool)) || typeof child !== 'string') return false
   const { status } = await rollBackChild(child, '')
   return status === 'COMPENSATED' || status === 'PARTLY_COMPENSATED'
 }
 
-/** What the tools can find out is recorded before the plan is carried out. */
+/** Resolves the calls in doubt that their tools can check, before the plan is carried out. */
 async function clearDoubts({
   connection,
   registry,
@@ -185,7 +185,7 @@ async function clearDoubts({
   }
 }
 
-/** In doubt, or claimed by a process whose lease is over by the ledger's clock. */
+/** Whether a call is in doubt, or claimed with a lease that has expired by the ledger's clock. */
 export function isDoubtful({ status, overdue }: JsonObject): boolean {
   return status === 'in-doubt' || (status === 'claimed' && overdue === true)
 }

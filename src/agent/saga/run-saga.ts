@@ -1,4 +1,4 @@
-/** @module A saga with a run of its own: the run ends as the saga does. */
+/** @module A saga that is a run: the run ends as the saga does. */
 import { AgentError } from '../errors.ts'
 import { RecordedHistory } from '../history/recorded-history.ts'
 import { readRun } from '../history/recorded-run.ts'
@@ -11,7 +11,7 @@ import { carryRunSaga, withRollback } from './saga.ts'
 import { SagaFailed, type SagaResult } from './saga-result.ts'
 import { planSaga, type SagaSteps } from './saga-steps.ts'
 
-/** A run that has ended answers with its document again. Throws `invalid-saga`, `unknown-tool`, and what keeps a run from its end. */
+/** A run that has already ended returns its document again. Throws `invalid-saga`, `unknown-tool`, and errors that keep the run from ending. */
 export async function runSaga(home: Home, steps: SagaSteps, request: RunRequest<unknown>): Promise<SagaResult> {
   planSaga(steps, home.registry)
   try {
@@ -34,7 +34,7 @@ function bodyPlace(): ExecutionContext {
   return execution
 }
 
-/** The document of a saga that was rolled back in an earlier life. */
+/** The document of a saga that was rolled back in an earlier execution. */
 async function recordedSaga({ connection, registry }: Home, steps: SagaSteps, runId: string): Promise<SagaResult> {
   const record = await readRun(connection.events(runId))
   const session = new Session({ runId, registry, history: new RecordedHistory(record, 'replay-diverged') })

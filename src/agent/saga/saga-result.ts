@@ -1,9 +1,9 @@
-/** @module The audit document of a saga, and its printed report. */
+/** @module The audit document of a saga, and its text report. */
 import type { Json } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import type { CallRef, CompensatedCall, RollbackLists, RollbackStatus } from './outcome.ts'
 
-/** How a step ended, its compensation included. */
+/** The outcome of a step, including its compensation. */
 export type StepStatus =
   | 'succeeded'
   | 'failed'
@@ -16,7 +16,7 @@ export type StepStatus =
 /** One step of a saga, as it ended. */
 export interface StepReport {
   readonly id: string
-  /** From 1. */
+  /** Counted from 1. */
   readonly group: number
   readonly tool: string
   readonly args: Json
@@ -27,17 +27,17 @@ export interface StepReport {
   readonly error?: Failure
   readonly startedAt?: string
   readonly endedAt?: string
-  /** When the ledger recorded that it was undone; only of a step that was. */
+  /** When the ledger recorded the compensation; present only for a step that was undone. */
   readonly compensatedAt?: string
 }
 
-/** The audit document of a saga, plain JSON: how it ended, how each step did, and what was undone. Times are RFC 3339 in UTC. */
+/** The audit document of a saga as plain JSON: the outcome of the saga and of each step, and the calls that were undone. Times are RFC 3339 in UTC. */
 export interface SagaResult {
   readonly runId: string
   readonly scope: string
-  /** `PARTLY_SUCCEEDED`: it went to its end past steps that failed, as their `onFailure` says. Else how its rollback ended. */
+  /** `PARTLY_SUCCEEDED`: some steps failed, but the saga continued because of their `onFailure`. After a rollback, the status of the rollback. */
   readonly status: 'SUCCESS' | 'PARTLY_SUCCEEDED' | RollbackStatus
-  /** How often the whole saga was begun. */
+  /** Number of attempts of the whole saga. */
   readonly tries: number
   readonly startedAt: string
   readonly endedAt: string
@@ -49,7 +49,7 @@ export interface SagaResult {
   readonly unknown: readonly CallRef[]
 }
 
-/** What a saga of a run of its own leaves to the run: its last failure. */
+/** Passes the last failure of a saga to the run that it is. */
 export class SagaFailed extends Error {
   readonly result: SagaResult
 
@@ -60,7 +60,7 @@ export class SagaFailed extends Error {
   }
 }
 
-/** Steps as they are after a rollback. */
+/** Updates the status of steps after a rollback. */
 export function afterRollback(steps: readonly StepReport[], lists: RollbackLists): StepReport[] {
   const compensated = new Map(lists.compensated.map((call) => [call.callId, call]))
   const failed = idsOf(lists.failed)
@@ -83,7 +83,7 @@ function idsOf(refs: readonly CallRef[]): ReadonlySet<string> {
 }
 
 /**
- * The audit document as a table for people.
+ * Formats the audit document as a text table.
  * @example
  * ```ts
  * import { open, sagaReport } from 'countersign/agent'
@@ -130,7 +130,7 @@ function columns(rows: readonly (readonly string[])[]): string[] {
   return printed.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd())
 }
 
-/** One line, without control characters: what a tool says must not steer a terminal. */
+/** One line without control characters, so that the output of a tool cannot control a terminal. */
 function plain(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ')
 }

@@ -1,23 +1,23 @@
-/** @module Sagas as data: the sequence a model chose, checked before anything runs. */
+/** @module Sagas as data: a sequence of steps, possibly chosen by a model, validated before anything runs. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
 import { specOf } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
 import { anything, checkOptions, type OptionRules, text } from '../option-rules.ts'
 
-/** One step: a tool and its arguments. Throws `invalid-saga`, `unknown-tool`. */
+/** One step: a tool and its arguments. Invalid steps throw `invalid-saga` or `unknown-tool`. */
 export interface SagaStep {
-  /** A tool, or the name of one. */
+  /** A tool, or its name. */
   readonly tool: string | ((...args: never[]) => unknown)
-  /** As the tool takes them: a list for a wrapped function (any other value is its one argument), a value for a defined tool. */
+  /** Arguments as the tool takes them: a list for a wrapped function (any other value is its only argument), a value for a defined tool. */
   readonly args?: unknown
-  /** Default: its place, such as `1` or `2.1`. */
+  /** Default: the position of the step, such as `1` or `2.1`. */
   readonly id?: string
-  /** Once its retries are used up: the saga is rolled back (`roll-back`), or it goes on without this step (`continue`). Default: as its tool says. */
+  /** Once retries are used up: roll the saga back (`roll-back`), or continue without this step (`continue`). Default: the setting of the tool. */
   readonly onFailure?: 'roll-back' | 'continue'
 }
 
-/** Steps and groups, in order; the steps of a group run side by side. */
+/** Steps and groups, in order; the steps of a group run concurrently. */
 export type SagaSteps = readonly (SagaStep | readonly SagaStep[])[]
 
 export interface PlannedStep {

@@ -1,4 +1,4 @@
-/** @module Carries a saga out: groups in order, the calls of a group side by side; rolled back, and begun again where a tool says so. */
+/** @module Executes a saga: groups in order, the calls of a group concurrently; rolls back on failure, and retries as a whole if a tool is configured so. */
 import type { Json } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { pause } from '../../client/transport.ts'
@@ -16,17 +16,20 @@ import { afterRollback, SagaFailed, type SagaResult, type StepReport } from './s
 import { type PlannedStep, planSaga, type SagaSteps } from './saga-steps.ts'
 
 export interface SagaOptions {
-  /** Part of the scope; default `saga`. */
+  /** Becomes part of the scope; default `saga`. */
   readonly name?: string
 }
 
 interface Tried {
   readonly steps: readonly StepReport[]
-  /** The first step that failed, and why. */
+  /** The first step that failed, with its error. */
   readonly failure?: { readonly step: PlannedStep; readonly error: unknown }
 }
 
-/** Rolls back what it cannot finish, within its own scope. Throws `invalid-saga`, `unknown-tool`, what halts the run, and what is too large for the record (RUN-196). */
+/**
+ * Executes a saga and rolls its scope back on failure. Throws `invalid-saga`, `unknown-tool`, errors that halt the run, and errors for values too large to
+ * record (RUN-196).
+ */
 export async function carrySaga(
   execution: ExecutionContext,
   steps: SagaSteps,
@@ -37,7 +40,7 @@ export async function carrySaga(
   return withRollback(result, await rollBackScope(execution, result.scope, tried.failure))
 }
 
-/** The same, but leaves the rollback of its last try to the run: throws `SagaFailed`. `isUndone`: the record holds that rollback. */
+/** Like `carrySaga`, but leaves the rollback of the last attempt to the run and throws `SagaFailed`. `isUndone`: the record holds that rollback. */
 export async function carryRunSaga(
   execution: ExecutionContext,
   steps: SagaSteps,
@@ -68,12 +71,12 @@ async function trySaga(
   const path = joined(execution.scope, name)
   const number = session.occurrence(execution.scope, `saga ${name}`) + 1
   for (let tries = 1; ; tries += 1) {
-    // A scope that was rolled back is closed for good: each try has its own.
+    // A scope that was rolled back cannot be used again, so each attempt has its own.
     const scope = `${path}:${number}${tries === 1 ? '' : `.${tries}`}`
     const tried = await oneTry({ ...execution, scope, dedupe: 'position' }, groups, tries)
     if (session.halted !== undefined) throw session.halted
     const { failure } = tried
-    // Records of before hold the rollback of such a saga.
+    // Records of older releases hold a rollback for a saga that failed in this way.
     const wasUndone = isUndone || session.history?.rolledBackAfter(scope) !== undefined
     if (failure !== undefined && isTooLarge(failure.error) && !wasUndone) throw failure.error
     const result = resultOf(execution, { scope, tries, tried })
@@ -109,7 +112,10 @@ async function oneTry(
   return { steps: reports, ...(failure !== undefined && { failure }) }
 }
 
-/** A failure is passed over where the step says so; what nobody knows, what the ledger refused, and what a whole new try may mend are not. */
+/**
+ * Whether the saga continues after a failure, as the step is configured. It does not after an unknown outcome, a refusal by the ledger, or a failure after
+ * which the whole saga is retried.
+ */
 function continuesAfter(
   execution: ExecutionContext,
   { spec, onFailure }: PlannedStep,
@@ -137,7 +143,7 @@ async function carryStep(execution: ExecutionContext, step: PlannedStep): Promis
   }
 }
 
-/** What the record tells of a call, in one order. */
+/** The recorded facts of a call, in a fixed order. */
 function told({ attempts, callId, startedAt, endedAt }: CallTrace): Omit<CallTrace, 'carriedOut'> {
   return {
     attempts,
@@ -147,13 +153,13 @@ function told({ attempts, callId, startedAt, endedAt }: CallTrace): Omit<CallTra
   }
 }
 
-/** Of a call in doubt why, as the record says it. */
+/** For a call in doubt, the recorded reason. */
 function failureIn(error: unknown): Failure {
   const reason = error instanceof InDoubt ? error.evidence.reason : undefined
   return typeof reason === 'string' ? { message: reason, code: 'outcome-unknown' } : failureOf(error)
 }
 
-/** A tool whose result cannot be recorded has done its work. */
+/** A tool whose result cannot be recorded has nevertheless done its work. */
 function statusOf(error: unknown): StepReport['status'] {
   if (error instanceof InDoubt) return 'in-doubt'
   return error instanceof AgentError && error.code === 'result-not-recorded' ? 'succeeded' : 'failed'
@@ -186,14 +192,14 @@ function resultOf(execution: ExecutionContext, inputs: { scope: string; tries: n
   }
 }
 
-/** Those on record, so that the document is the same whenever it is made. */
+/** Times come from the record, so that the document is always the same. */
 function timesOf({ session }: ExecutionContext, steps: readonly StepReport[]): { startedAt: string; endedAt: string } {
   const times = steps.flatMap(({ startedAt, endedAt }) => [startedAt ?? [], endedAt ?? []].flat())
   if (times.length === 0) return { startedAt: session.startedAt, endedAt: session.startedAt }
   return { startedAt: [...times].sort()[0] ?? session.startedAt, endedAt: latest(times) }
 }
 
-/** RFC 3339 in UTC sorts as text. */
+/** RFC 3339 times in UTC sort as text. */
 function latest(times: readonly string[]): string {
   return [...times].sort().at(-1) ?? ''
 }

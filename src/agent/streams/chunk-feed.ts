@@ -1,10 +1,10 @@
-/** @module Chunks from where they come in to whoever reads them. The end is passed on only when the call is settled. */
+/** @module Passes chunks from a source to its readers. The end is passed on only once the call is settled. */
 
-/** Where chunks come from. */
+/** The source of the chunks. */
 export interface ChunkSource {
-  /** Called where the last reader wants no more. */
+  /** Called when the last reader stops before the end. */
   readonly stop: () => void
-  /** The run goes no further here. Who stops reading then has not had enough: the source is read to its end, for the next life of the run (RUN-186). */
+  /** Whether the run has halted. The source is then read to its end even if the reader stops, for the next execution of the run (RUN-186). */
   readonly isHalted: () => boolean
 }
 
@@ -28,7 +28,7 @@ export class ChunkFeed<Chunk> implements AsyncIterable<Chunk> {
     this.#wake()
   }
 
-  /** Whoever reads to the end waits for `settled`, and gets its error. */
+  /** A reader that reaches the end waits for `settled`, and receives its error. */
   endWith(settled: Promise<unknown>): void {
     const end = (ended: { readonly error?: unknown }): void => {
       this.#ended = ended
@@ -40,7 +40,7 @@ export class ChunkFeed<Chunk> implements AsyncIterable<Chunk> {
     )
   }
 
-  /** From the first chunk, for each reader. Left early by all who read, it stops the source and waits until the call is settled. */
+  /** Each reader starts at the first chunk. If all readers stop early, the source is stopped, and the last one waits until the call is settled. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Chunk, void> {
     let isOver = false
     this.#readers += 1

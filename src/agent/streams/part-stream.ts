@@ -1,4 +1,4 @@
-/** @module A result that comes in parts: passed on as they come, and recorded whole (RUN-74, RUN-75). */
+/** @module A result that arrives in parts: passed on as they arrive, and recorded as a whole (RUN-74, RUN-75). */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Failure } from '../../../schemas/values.ts'
@@ -9,7 +9,7 @@ import { AgentError, RecordedFailure } from '../errors.ts'
 import { ChunkFeed, type ChunkSource } from './chunk-feed.ts'
 import { untilAborted } from './until-aborted.ts'
 
-/** What a failure keeps of the parts before it: with the rest of its event it fits an append of every store. */
+/** Maximum size of the parts kept with a failure: with the rest of its event they fit an append of every store. */
 const RECEIVED_MAX_BYTES = INLINE_CEILING_BYTES / 2
 
 const NO_CODECS = new Codecs()
@@ -21,11 +21,11 @@ export interface PartStreamOptions extends Pick<ChunkSource, 'isHalted'> {
 export class PartStream {
   readonly #codecs: Codecs
   readonly #stopping = new AbortController()
-  /** What its readers get: what the record will hold, so that a resume shows them the same. */
+  /** Readers get the parts as the record will hold them, so that a resume shows them the same parts. */
   readonly feed: ChunkFeed<unknown>
   readonly #received: Json[] = []
   #bytes = 0
-  /** Parts that the record of a failure has room for. */
+  /** Number of parts that fit into the record of a failure. */
   #fitting = 0
 
   constructor({ codecs = NO_CODECS, isHalted }: PartStreamOptions) {
@@ -33,12 +33,15 @@ export class PartStream {
     this.feed = new ChunkFeed({ stop: () => this.#stopping.abort(), isHalted })
   }
 
-  /** A signal for the source: it ends with `signal`, and where nobody reads on. */
+  /** A signal for the source: aborted with `signal`, and when all readers stop. */
   endedBy(signal: AbortSignal): AbortSignal {
     return linkedSignal(signal, this.#stopping.signal)
   }
 
-  /** `opened` is called at the first part. Reads to the end whether or not somebody reads along; left by its reader, it ends there, and what came until then is the result. */
+  /**
+   * Reads the source to its end, with or without a reader; if the reader stops, it ends there, and the parts so far are the result. `opened` is called at the
+   * first part.
+   */
   async collect(source: AsyncIterable<unknown>, signal: AbortSignal, opened?: () => void): Promise<readonly unknown[]> {
     for await (const part of untilAborted(source, this.endedBy(signal))) {
       const recorded = recordable(part, this.#codecs)
@@ -54,7 +57,7 @@ export class PartStream {
     return this.#received.map((json) => this.#codecs.decode(json))
   }
 
-  /** A failure with what came before it, as far as an event has room for it. */
+  /** Adds the parts received before a failure to it, as far as its event has room for them. */
   failure(failure: Failure): Failure {
     if (this.#received.length === 0) return failure
     const details = typeof failure.details === 'object' && failure.details !== null ? failure.details : {}
@@ -63,10 +66,10 @@ export class PartStream {
   }
 }
 
-/** An error of any class may be made of a failure, and has no member for what came before it. */
+/** Parts by error: an error of any class may be created from a failure, and has no member for them. */
 const received = new WeakMap<object, readonly Json[]>()
 
-/** Notes for `receivedBefore` what the failure kept that the error is made of. */
+/** Notes for `receivedBefore` the parts in the failure from which the error was created. */
 export function keepReceived<E extends object>(error: E, { details }: Failure): E {
   const kept = receivedIn(details)
   if (kept.length > 0) received.set(error, kept)
@@ -84,7 +87,7 @@ function receivedIn(details: Json | undefined): readonly Json[] {
   return Array.isArray(kept) ? kept : []
 }
 
-/** What the record has, from the first part for each reader: the parts, and the error that they ended with. */
+/** The recorded parts, from the first one for each reader, followed by the error that they ended with, if any. */
 export function servedParts<Part>(parts: readonly Part[], failure?: { readonly error: unknown }): AsyncIterable<Part> {
   return {
     async *[Symbol.asyncIterator]() {
@@ -94,7 +97,7 @@ export function servedParts<Part>(parts: readonly Part[], failure?: { readonly e
   }
 }
 
-/** A web stream is one, too. */
+/** Web streams are recognised as well. */
 export function isPartSource(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }

@@ -1,4 +1,7 @@
-/** @module What the code requests while it reads a result in parts is requested once that result is recorded: a resume shows it the same parts (RUN-186). */
+/**
+ * @module Delays requests that the code makes while it reads a result in parts until that result is recorded, so that a resume shows it the same parts
+ * (RUN-186).
+ */
 import { isCovered } from '../saga/outcome.ts'
 
 interface Place {
@@ -18,14 +21,14 @@ const WARN_MS = 5_000
 export class PartsFirst {
   readonly #open = new Set<OpenParts>()
 
-  /** The code at this place reads parts of a call that ends with `call`. */
+  /** The code at this place reads the parts of a call, which ends when `call` settles. */
   opened(place: Place, tool: string, call: Promise<unknown>): void {
     const over = (): void => void this.#open.delete(parts)
     const parts = { place, tool, settled: call.then(over, over) }
     this.#open.add(parts)
   }
 
-  /** Resolves once the record has every result that the code at this place, or in a scope below, reads in parts. Inside of another call is another place. */
+  /** Resolves once every result that the code reads in parts at this place, or in a scope below, is recorded. Code inside another call is at another place. */
   async recorded(place: Place, request: string): Promise<void> {
     for (;;) {
       const open = [...this.#open].filter((parts) => isAtOrBelow(place, parts.place))

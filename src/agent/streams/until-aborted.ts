@@ -1,6 +1,6 @@
-/** @module A source that is left as soon as nobody wants more of it. */
+/** @module Reads a source until a signal is aborted. */
 
-/** Does not wait for a source that learns of no abort. */
+/** Does not wait for a source that ignores the abort. */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void> {
   const iterator = source[Symbol.asyncIterator]()
   let isOver = false
@@ -19,12 +19,12 @@ export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSi
     isOver = true
     if (!signal.aborted) throw error
   } finally {
-    // Also where a chunk could not be recorded: the provider's connection is let go.
+    // Also after an error in the consumer, so that the connection to the provider is released.
     if (!isOver || signal.aborted) leave(iterator)
   }
 }
 
-/** Not waited for: a source that learns of no abort may never end. */
+/** Not awaited, because a source that ignores the abort may never end. */
 function leave(iterator: AsyncIterator<unknown>): void {
   const leaving = async (): Promise<unknown> => iterator.return?.()
   leaving().catch(() => undefined)

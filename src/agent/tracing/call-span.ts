@@ -1,4 +1,4 @@
-/** @module The spans of calls, compensations and handoffs, with the names of the semantic conventions of generative AI (RUN-72, RUN-73). */
+/** @module Spans of calls, compensations and handoffs, named by the OpenTelemetry semantic conventions for generative AI (RUN-72, RUN-73). */
 import type { Usage } from '../../../schemas/values.ts'
 import type { CallIdentity } from '../calls/call-identity.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
@@ -7,7 +7,7 @@ import { currentExecution, type ExecutionContext, runWithin } from '../runtime/e
 import { failureTypeOf, spanned } from './spanned.ts'
 import type { ModelOperation, SpanAttributes, SpanStart } from './trace-span.ts'
 
-/** Carries out a call in a span of its own. */
+/** Executes a call within its own span. */
 export function inCallSpan<T>(
   identity: CallIdentity,
   trace: CallTrace,
@@ -21,7 +21,7 @@ export function inCallSpan<T>(
     () => ({
       attributes: {
         [callIdName(identity)]: trace.callId,
-        // Nothing ran: what the span says was recorded before.
+        // The call was not executed: its outcome was recorded earlier.
         'countersign.replayed': trace.callId !== undefined && trace.carriedOut !== true ? true : undefined,
         'countersign.call.attempts': trace.carriedOut === true ? trace.attempts : undefined,
       },
@@ -70,7 +70,7 @@ function callIdName({ spec }: CallIdentity): string {
   return spec.operation === undefined ? 'gen_ai.tool.call.id' : 'countersign.call.id'
 }
 
-/** Set only by what ran now: whoever sums up tokens over traces counts each once. */
+/** Set only for calls that ran now, so that a sum of tokens over traces counts each call once. */
 export function usageAttributes(usage: Usage | undefined): SpanAttributes {
   if (usage === undefined) return {}
   const { inputTokens, outputTokens, cost, currency } = usage
@@ -82,7 +82,7 @@ export function usageAttributes(usage: Usage | undefined): SpanAttributes {
   }
 }
 
-/** A span below that of the place, where there is one; `describe` says at the end what came of it; after an error it gets no value. */
+/** Runs `work` in a child span of the current span, if there is one. `describe` supplies the final attributes; after an error it gets no value. */
 export function inSpan<T>(
   execution: ExecutionContext,
   start: SpanStart,
@@ -95,7 +95,7 @@ export function inSpan<T>(
   return spanned(span, () => runWithin(within, () => work(within)), describe)
 }
 
-/** One try of a compensation, below the span of the code that rolls back. */
+/** The span of one attempt of a compensation, below the span of the code that rolls back. */
 export function inCompensationSpan(
   place: ExecutionContext,
   { tool, callId, runId }: { readonly tool: string; readonly callId: string; readonly runId: string },

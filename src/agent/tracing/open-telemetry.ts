@@ -1,6 +1,6 @@
 /**
- * @module Spans by `@opentelemetry/api`, where the program has it and has registered an SDK. It is an optional peer, loaded when the first run starts; its types
- * are named here by their shape, so that nobody's declarations need the package.
+ * @module Spans through `@opentelemetry/api`, if the program has it and has registered an SDK. The package is an optional peer dependency, loaded when the
+ * first run starts; its types are declared here by shape, so that the published type declarations do not need it.
  */
 import { TRACEPARENT_PATTERN } from '../../../schemas/value-forms.ts'
 import { passedOn, type SpanAttributes, type SpanStart, type TraceSpan } from './trace-span.ts'
@@ -54,8 +54,8 @@ async function load(): Promise<OpenTelemetry | undefined> {
 }
 
 /**
- * The first span of a run: below the span that a valid `traceparent` names, else below the one that is active. Undefined where no SDK is registered and nobody
- * named a trace: then no call of the run does anything for tracing.
+ * The root span of a run: a child of the span in a valid `traceparent`, else of the active span. Undefined if no SDK is registered and no valid `traceparent`
+ * is given: the calls of the run then do no tracing work.
  */
 export async function rootSpan(start: SpanStart, traceparent: string | undefined): Promise<TraceSpan | undefined> {
   loaded ??= load()
@@ -80,7 +80,7 @@ function startedSpan({ trace }: OpenTelemetry, { name, kind, attributes }: SpanS
 }
 
 class OpenTelemetrySpan implements TraceSpan {
-  /** Marks the contexts below a span as this span's. */
+  /** Context key that holds the span from which a context was derived. */
   static #key: symbol | undefined
   readonly traceparent: string
   readonly #api: OpenTelemetry
@@ -102,7 +102,10 @@ class OpenTelemetrySpan implements TraceSpan {
     return new OpenTelemetrySpan(this.#api, startedSpan(this.#api, start, below), below)
   }
 
-  /** Below a span that the program itself opened under this one; where the asynchronous context was lost, below this one. */
+  /**
+   * The active context if it belongs to this span, so that spans opened by the program are included; this span's own context if the asynchronous context was
+   * lost.
+   */
   #here(): Context {
     const active = this.#api.context.active() as Context
     return active.getValue(OpenTelemetrySpan.#key as symbol) === this ? active : this.#context

@@ -4,7 +4,7 @@ import { rootSpan } from './open-telemetry.ts'
 import { spanned } from './spanned.ts'
 import type { SpanAttributes, TraceSpan } from './trace-span.ts'
 
-/** Below the call that it is the work of, the trace that the caller names, or the span that is active. */
+/** A child of the current call's span, or of the trace named by the caller, or of the active span. */
 export async function inRunSpan<T>(
   { name, traceparent, attributes }: { name: string; traceparent?: string | undefined; attributes?: SpanAttributes },
   work: (span: TraceSpan | undefined) => Promise<T>,

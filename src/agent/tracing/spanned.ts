@@ -1,8 +1,8 @@
-/** @module The work of a span, and what it says of an error: its code or its class, and no text of its message, which may hold what the call was about. */
+/** @module Runs work in a span and reports errors by code or class only, because an error message may contain data of the call. */
 import { RunWaiting } from '../errors.ts'
 import type { SpanAttributes, TraceSpan } from './trace-span.ts'
 
-/** `error.type`; undefined for what is no failure: a run that waits goes on later. */
+/** The value of `error.type`; undefined if the run is only waiting, which is not a failure. */
 export function failureTypeOf(error: unknown): string | undefined {
   if (error instanceof RunWaiting) return undefined
   if (!(error instanceof Error)) return '_OTHER'
@@ -10,7 +10,7 @@ export function failureTypeOf(error: unknown): string | undefined {
   return typeof code === 'string' && code !== '' ? code : error.name
 }
 
-/** Carries out the work of a span, and ends it. */
+/** Runs the work of a span and ends the span. */
 export async function spanned<T>(
   span: TraceSpan,
   work: () => Promise<T>,

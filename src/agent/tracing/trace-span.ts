@@ -1,4 +1,4 @@
-/** @module A span as the runtime uses it: with OpenTelemetry behind it, or only a trace context that is passed on. */
+/** @module The interface of a span as the runtime uses it: an OpenTelemetry span, or a trace context that is only passed on. */
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>
 
@@ -9,26 +9,26 @@ export interface SpanStart {
   readonly attributes: SpanAttributes
 }
 
-/** What a call of a model or an agent is to a tracer; other calls are the execution of a tool. */
+/** The operation of a model or agent call; other calls are tool executions. */
 export interface ModelOperation {
   readonly operation: 'chat' | 'embeddings' | 'invoke_agent'
-  /** The model's or the agent's. */
+  /** Name of the model or agent. */
   readonly name: string
   readonly provider?: string
 }
 
 export interface TraceSpan {
-  /** W3C Trace Context of this span, version 00: sent with every command that is requested under it. */
+  /** W3C Trace Context of this span, version 00, sent with every command executed within it. */
   readonly traceparent: string
   child(start: SpanStart): TraceSpan
-  /** Runs `fn` with this span as the active one, so that what other libraries trace hangs below it. */
+  /** Runs `fn` with this span active, so that spans of other libraries become its children. */
   within<T>(fn: () => T): T
   set(attributes: SpanAttributes): void
-  /** `failure`: what stands as `error.type`, a code or the name of a class. */
+  /** `failure`: the value of `error.type`, a code or a class name. */
   end(failure?: string): void
 }
 
-/** No SDK at hand: what the caller named goes with every command, as it is. */
+/** Without an SDK, the trace context of the caller is sent with every command unchanged. */
 export function passedOn(traceparent: string): TraceSpan {
   const span: TraceSpan = {
     traceparent,

@@ -1,20 +1,20 @@
-/** @module What comes from outside to a run that waits for it (RUN-67). */
+/** @module Sends a signal from outside to a run that waits for it (RUN-67). */
 import { SIGNAL_MAX_BYTES } from '../../../schemas/value-forms.ts'
 import { recordable } from '../calls/recordable.ts'
 import { LedgerRefused } from '../errors.ts'
 import type { Connection } from '../runtime/connection.ts'
 import { notRecordable } from '../too-large.ts'
 
-/** Of one signal. */
+/** Options of one signal. */
 export interface SignalOptions {
-  /** The sender's own id of it: sent again under the same one, it is the same signal. */
+  /** The sender's own id of the signal: a repeated signal with the same id counts as the same signal. */
   readonly requestId?: string
 }
 
-/** What became of a signal. */
+/** The result of sending a signal. */
 export interface SentSignal {
   readonly signalId: string
-  /** It ended a wait, or is there for the next one of its name. */
+  /** `delivered`: it ended a wait; `held`: it is kept for the next wait of its name. */
   readonly status: 'delivered' | 'held'
   readonly waitId?: string
 }

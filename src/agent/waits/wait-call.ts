@@ -1,15 +1,15 @@
-/** @module A wait as the record of a run knows it: at a place like a call, under a name of its own. */
+/** @module Represents a wait in the record of a run: it has a place like a call, and a reserved name. */
 import { jsonDigest } from '../../signing/digests.ts'
 
 const SIGNAL = 'run.waitFor:'
 const SLEEP = 'run.sleep'
 
-/** What is in the place of a tool's name. */
+/** The name of a wait in place of a tool's name. */
 export function waitTool(name: string | undefined): string {
   return name === undefined ? SLEEP : `${SIGNAL}${name}`
 }
 
-/** The identity of a wait, as that of a call without arguments that its place distinguishes. */
+/** The key of a wait: that of a call without arguments, which is identified by its place. */
 export function waitCallKey(place: {
   readonly name: string | undefined
   readonly scope: string | undefined
@@ -20,5 +20,5 @@ export function waitCallKey(place: {
   return jsonDigest({ ...call, ...(scope !== undefined && { scope }) })
 }
 
-/** The outcome of a wait whose signal did not come in time. */
+/** The outcome of a wait whose signal did not arrive in time. */
 export const TIMED_OUT = { kind: 'failed', error: { message: 'the wait timed out', code: 'wait-timed-out' } } as const

@@ -1,4 +1,4 @@
-/** @module `run.waitFor` and `run.sleep`: a wait from its beginning to its end, served from the record, or polled until the ledger says that it is over (RUN-66). */
+/** @module `run.waitFor` and `run.sleep`: a wait is served from the record, or polled until the ledger reports its end (RUN-66). */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { NAME_MAX_CHARS, WAIT_MAX_MS } from '../../../schemas/value-forms.ts'
 import type { StartWait } from '../../../schemas/waiting.ts'
@@ -20,32 +20,32 @@ import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { waitTool } from './wait-call.ts'
 import type { RunWaitNotice } from './wait-notice.ts'
 
-/** Until when: a time, or milliseconds from now by the ledger's clock. The first value counts, also on a resume. */
+/** The end of a wait: a time, or milliseconds from now by the ledger's clock. The first recorded value applies, also on a resume. */
 export type Until = Date | number
 
-/** How long a wait lasts, and what ends it. */
+/** The maximum duration of a wait, and the signal payload that ends it. */
 export interface WaitOptions {
-  /** Default: as long as it takes. */
+  /** Default: no time limit. */
   readonly until?: Until
-  /** JSON Schema (2020-12) that the payload has to fit: the ledger refuses to its sender what does not. At most 64 KiB. */
+  /** JSON Schema (2020-12) for the payload: the ledger refuses a signal with any other payload. At most 64 KiB. */
   readonly schema?: object
 }
 
 export interface Waited extends WaitOptions {
-  /** Absent: only time ends it. */
+  /** If absent, only time ends the wait. */
   readonly name?: string
 }
 
-/** What they take is told by `waitBody`. */
+/** The values are validated by `waitBody`. */
 const WAIT: OptionRules<Waited> = { name: anything, until: anything, schema: anything }
 
-/** What four digits of a year can say. */
+/** The last day of year 9999, because a year has four digits. */
 const LATEST_MS = Date.UTC(9999, 11, 31)
 const FIRST_LOOK_MS = 100
 const LOOK_MS = 2_000
 const SLEEP_MS = 60_000
 
-/** The payload of the signal; null where only time ends it. Throws `WaitTimedOut`, `invalid-wait`. */
+/** Returns the payload of the signal, or null if only time ends the wait. Throws `WaitTimedOut`, `invalid-wait`. */
 export async function waitFor(execution: ExecutionContext, waited: Waited): Promise<Json> {
   checkOptions(waited.name === undefined ? 'run.sleep' : 'run.waitFor', waited, WAIT)
   const body = waitBody(waited)
@@ -112,7 +112,7 @@ class Wait {
     }
   }
 
-  /** As the ledger would say it. Undefined: only the ledger knows. */
+  /** The recorded end of the wait in the form of the ledger's answer; undefined if the record has none. */
   #remembered(): JsonObject | undefined {
     const { session } = this.#identity.execution
     const match = session.history?.next(this.#identity)
@@ -155,7 +155,7 @@ class Wait {
     throw HALTING.has(refused.code) ? session.halt(refused) : refused
   }
 
-  /** Throws `RunWaiting`, and halts the run, where it is not to wait in this process; rejects where the signal is aborted. */
+  /** Waits for the next poll. Throws `RunWaiting`, and halts the run, if it must not wait in this process; rejects if the signal is aborted. */
   async #again(answer: JsonObject, answers: number): Promise<void> {
     const { execution } = this.#identity
     const { session } = execution
@@ -166,7 +166,7 @@ class Wait {
     if (session.whenWaiting === 'leave') throw session.halt(this.#waiting(answer))
     const untilMs = typeof answer.until === 'string' ? Date.parse(answer.until) - Date.now() : Number.POSITIVE_INFINITY
     const lookMs = this.#body.name === undefined ? SLEEP_MS : this.#lookMs
-    // Where the two clocks differ, the ledger's counts: it is polled until it says that the time has come.
+    // If the local and the ledger's clock differ, the ledger's clock counts: the wait is polled until the ledger reports its end.
     const waitMs = Math.max(FIRST_LOOK_MS / 2, Math.min(lookMs, untilMs))
     await session.order.untilNextLook(this.#turn, { waitMs, answers, signal: signalAt(execution) })
     this.#lookMs = Math.min(this.#lookMs * 2, LOOK_MS)

@@ -1,12 +1,12 @@
-/** @module The notice that a program gets of a run that waits for a signal or a time. */
+/** @module The notice to a program that a run waits for a signal or a time. */
 
-/** A run that waits for a signal, for a time, or for whichever comes first. */
+/** A run that waits for a signal, for a time, or for the first of both. */
 export interface RunWaitNotice {
   readonly runId: string
   readonly waitId: string
-  /** Of the signal; absent where only time ends the wait. */
+  /** Name of the signal; absent if only time ends the wait. */
   readonly name?: string
-  /** When it is over in any case: RFC 3339. */
+  /** Latest end of the wait: RFC 3339. */
   readonly until?: string
 }
 

@@ -1,4 +1,4 @@
-/** @module A streamed answer while it passes: what goes on to the client, and what is known of it for the record. Pure. */
+/** @module Reads a streamed answer while it is relayed: the bytes for the client, and the content and usage for the record. Pure. */
 import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { fieldsIn } from '../../agent/models/dialect.ts'
 import { soundUsage } from '../../agent/models/model-usage.ts'
@@ -11,41 +11,41 @@ import type { Provider } from './provider.ts'
 export interface ReaderOptions {
   readonly provider: Provider
   readonly request: JsonObject
-  /** The client did not ask for the frame that tells the usage: it is kept back. */
+  /** The client did not request the frame that reports usage, so it is withheld. */
   readonly hidesUsage: boolean
-  /** Characters of an answer that are kept for the record. */
+  /** Maximum number of characters of an answer that are kept for the record. */
   readonly keptChars?: number
 }
 
-/** Below what a value of the record may have, for it grows as it is packed and redacted. */
+/** Less than the limit for a recorded value, because the answer grows when it is packed and redacted. */
 const KEPT_CHARS = 4 * 1024 * 1024
 
 export class AnswerReader {
   readonly #options: ReaderOptions
   readonly #frames = new FrameCutter()
   readonly #chunks: Json[] = []
-  /** Behind what is kept: the chunks that tell of usage. */
+  /** Chunks with usage that arrived after the kept part. */
   readonly #late: Json[] = []
   #keptChars = 0
   #lateTokens = 0
-  /** The provider said that this is all. */
+  /** The provider has marked the end of the stream. */
   isEnded = false
-  /** An answer was given to its end, whether or not the stream was. */
+  /** The answer was complete, even if the stream was not. */
   isFinished = false
-  /** What the provider said in the middle of its stream. */
+  /** An error that the provider reported within its stream. */
   error: string | undefined
 
   constructor(options: ReaderOptions) {
     this.#options = options
   }
 
-  /** What the client gets of these bytes now. */
+  /** Returns the bytes to send to the client now. */
   push(bytes: Uint8Array): readonly Uint8Array[] {
     const shown = this.#frames.push(bytes).filter((frame) => this.#read(frame))
     return this.#options.hidesUsage ? shown : [bytes]
   }
 
-  /** What the client gets behind the last of the bytes. */
+  /** Returns the bytes to send to the client after the last input. */
   end(): readonly Uint8Array[] {
     const rest = this.#frames.end()
     const isShown = rest.length > 0 && this.#read(rest)
@@ -56,7 +56,7 @@ export class AnswerReader {
     return this.#chunks
   }
 
-  /** Whether the record has all of it. */
+  /** Whether all of the answer is kept for the record. */
   get isWhole(): boolean {
     return this.#late.length === 0 && this.#lateTokens === 0
   }
@@ -65,19 +65,19 @@ export class AnswerReader {
     return this.#chunks.length > 0
   }
 
-  /** By the provider's own word, given at the end. */
+  /** Usage reported by the provider at the end of the stream. */
   reported(): ModelUsage | undefined {
     return soundUsage(this.#options.provider.dialect.streamUsage([...this.#chunks, ...this.#late].map(fieldsIn)))
   }
 
-  /** Counted here, of what came: the provider's word on the input where it began with that. */
+  /** Usage counted here from the received chunks; the input count comes from the provider if the stream began with it. */
   counted(inputTokens: number): ModelUsage {
     const outputTokens = tokensIn(textIn(this.#chunks)) + this.#lateTokens
     const begun = soundUsage(this.#options.provider.dialect.usage(fieldsIn(fieldsIn(this.#chunks[0]).message)))
     return begun === undefined ? { inputTokens, outputTokens } : { ...begun, outputTokens }
   }
 
-  /** Whether the frame is shown to a client that did not ask for the usage. */
+  /** Returns whether the frame is shown to a client that did not request usage. */
   #read(frame: Uint8Array): boolean {
     const data = dataOf(frame)
     if (data === undefined) return true
@@ -99,7 +99,7 @@ export class AnswerReader {
       this.#chunks.push(chunk)
       return
     }
-    // What follows is not on record either, so that the record has a beginning and no gaps.
+    // Later chunks are not kept either, so that the record is a prefix of the answer without gaps.
     this.#keptChars = keptChars
     this.#lateTokens += tokensIn(textIn([chunk]))
     if (chunk.usage !== undefined && chunk.usage !== null) this.#late.splice(0, this.#late.length, chunk)

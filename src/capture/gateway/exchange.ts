@@ -1,4 +1,4 @@
-/** @module One request that is claimed: sent once, its answer relayed as it comes, its outcome settled. */
+/** @module One claimed request: sent once, its answer relayed as it arrives, and its outcome settled. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { inFull } from '../../agent/calls/spending.ts'
@@ -26,7 +26,7 @@ export interface ExchangeOptions {
   readonly url: string
   readonly headers: Headers
   readonly body: Uint8Array
-  /** False where the outcome is not on record in good time. */
+  /** Resolves to false if the outcome could not be recorded in time. */
   readonly settle: (outcome: Outcome) => Promise<boolean>
 }
 
@@ -40,7 +40,7 @@ export class Exchange {
     this.#options = options
   }
 
-  /** Whatever happens is settled, and said in the provider's shape. */
+  /** Settles every outcome, and reports errors in the provider's format. */
   async answer(own: Readonly<Record<string, string>>): Promise<Response> {
     const { upstream, url, headers, body, gone } = this.#options
     const signal = linkedSignal(this.#stopping.signal, gone)
@@ -95,13 +95,13 @@ export class Exchange {
     return { result, ...(usage !== undefined && { usage }) }
   }
 
-  /** A provider that refuses has used nothing. */
+  /** A request that the provider refused has no usage. */
   #refused({ status }: Response, bytes: Uint8Array): Outcome {
     const text = new TextDecoder().decode(bytes.subarray(0, MESSAGE_MAX_CHARS))
     return { error: { code: 'provider-error', message: this.#options.clean(`${status} ${text}`), details: { status } } }
   }
 
-  /** What is broken here is no reason to leave the call open. */
+  /** Settles the call after an internal error, so that it does not stay open. */
   async failed(error: unknown): Promise<void> {
     this.#stopping.abort()
     const usage = inFull(this.#options.projected.reserve)
@@ -109,7 +109,7 @@ export class Exchange {
     await this.#options.settle({ error: { code: 'gateway-failed', message }, ...(usage !== undefined && { usage }) })
   }
 
-  /** Where it is not known whether the provider got it, all that was reserved is charged. */
+  /** Charges the whole reservation if it is unknown whether the provider received the request. */
   async #unanswered(error: unknown, own: Readonly<Record<string, string>>): Promise<Response> {
     const { upstream, projected, clean, settle, gone, provider } = this.#options
     const reason = clean(gone.aborted ? 'the client left' : upstream.reasonOf(error))

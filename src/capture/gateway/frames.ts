@@ -1,19 +1,19 @@
-/** @module Bytes of server-sent events cut into their frames, so that one frame can be left out and every other goes on as it came. Pure. */
+/** @module Splits bytes of server-sent events into frames, so that one frame can be left out while all others are relayed unchanged. Pure. */
 import { Buffer } from 'node:buffer'
 
 const [LF, CR] = [10, 13]
 
-/** A stream that has no empty line in so many bytes is none of events: it goes on in pieces. */
+/** A stream without an empty line within this many bytes does not consist of events; it is passed on in pieces. */
 const FRAME_MAX_BYTES = 8 * 1024 * 1024
 
-/** Gives whole frames, each with the empty line that ends it. A line ends in CR LF, LF or CR, wherever the portions are cut. */
+/** Returns whole frames, each including the empty line that ends it. Lines end in CR LF, LF or CR, even if split between chunks. */
 export class FrameCutter {
   #held: Uint8Array[] = []
   #heldBytes = 0
-  /** The line has nothing in it so far. */
+  /** Whether the current line is empty so far. */
   #isEmptyLine = false
   #afterReturn = false
-  /** An empty line has ended in CR: a LF behind it belongs to it. */
+  /** Whether an empty line has ended in CR, so that a following LF belongs to it. */
   #isOver = false
 
   push(bytes: Uint8Array): Uint8Array[] {
@@ -47,7 +47,7 @@ export class FrameCutter {
     return frames
   }
 
-  /** What is left: a frame that was cut off, or that ended in CR. */
+  /** The remaining bytes: a truncated frame, or one that ended in CR. */
   end(): Uint8Array {
     const rest = Buffer.concat(this.#held)
     this.#held = []
@@ -55,7 +55,7 @@ export class FrameCutter {
   }
 }
 
-/** What the frame says; undefined where it has no data: a comment, or the time to wait before a reconnect. */
+/** The data of the frame; undefined if it has none, as for a comment or a reconnection time. */
 export function dataOf(frame: Uint8Array): string | undefined {
   const data = new TextDecoder()
     .decode(frame)

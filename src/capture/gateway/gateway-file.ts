@@ -1,4 +1,7 @@
-/** @module The file of `serve --gateway`: where models are, what they cost, and who may use which. Keys of providers are named in it, never written. */
+/**
+ * @module The file of `serve --gateway`: the providers' endpoints, prices, and which key may use which models. It refers to provider keys but does not contain
+ * them.
+ */
 import { z } from 'zod'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { Name } from '../../../schemas/names.ts'
@@ -6,7 +9,7 @@ import { BudgetLimits, Tokens } from '../../../schemas/values.ts'
 import { checkedPrices, type PriceTable } from '../../agent/models/price-table.ts'
 import { schemaErrors } from '../../signing/schema-errors.ts'
 
-/** The one that is dialled in the shape of each provider. */
+/** The provider, which determines the format of requests. */
 export type ProviderName = 'openai' | 'anthropic'
 
 const OUTPUT_DEFAULT = 4_096
@@ -14,10 +17,10 @@ const OUTPUT_DEFAULT = 4_096
 const KeyPlace = z.union([z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })])
 
 const Upstream = z.strictObject({
-  /** Up to the version, such as `https://api.openai.com/v1`. */
+  /** URL up to the version, such as `https://api.openai.com/v1`. */
   url: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with https:// or http://' }),
   key: KeyPlace,
-  /** Addresses that are not public, where its host may lie. */
+  /** Non-public addresses to which the host may resolve. */
   allow: z.array(z.string().min(1)).optional(),
 })
 
@@ -33,7 +36,7 @@ const KeyRule = z.strictObject({
   tenant: Name.optional(),
   subject: Name.optional(),
   agent: Name.optional(),
-  /** Names of models; one that ends in `*` takes all that begin so. */
+  /** Model names; a name that ends in `*` matches all models with that prefix. */
   models: z.array(z.string().min(1)).min(1),
 })
 
@@ -41,9 +44,9 @@ const GatewayFile = z.strictObject({
   upstreams: z.strictObject({ openai: Upstream.optional(), anthropic: Upstream.optional() }),
   prices: z.strictObject({ currency: z.string(), models: z.record(z.string(), Price) }).optional(),
   keys: z.array(KeyRule).min(1).optional(),
-  /** Of the runs that the gateway starts. */
+  /** Budget of the runs that the gateway starts. */
   budget: BudgetLimits.optional(),
-  /** Reserved for an answer where the request names no bound and the price of its model none. */
+  /** Output tokens reserved for an answer if neither the request nor the price of its model sets a limit. */
   maxOutputTokens: Tokens.min(1).default(OUTPUT_DEFAULT),
 })
 
@@ -71,14 +74,14 @@ export function parseGatewayFile(text: string): Parsed {
   return { ok: true, file }
 }
 
-/** Whose key it is, by the token. */
+/** The holder of a key, as given by the token. */
 export interface KeyHolder {
   readonly tenant: string
   readonly subject: string
   readonly agent?: string
 }
 
-/** Without rules every key may use every model; with rules, those of any rule that names it. */
+/** Without rules, every key may use every model; otherwise a key may use the models of all rules that match it. */
 export function mayUse(rules: GatewayFile['keys'], holder: KeyHolder, model: string): boolean {
   if (rules === undefined) return true
   return rules.some(

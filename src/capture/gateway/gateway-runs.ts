@@ -1,4 +1,4 @@
-/** @module The run that a request through the gateway belongs to: the token's own, a named one, or one a key and day. */
+/** @module Selects the run for a request through the gateway: the token's run, a named run, or one run per key and day. */
 import { RunId } from '../../../schemas/names.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
 import { remainingIn } from '../../agent/models/projection.ts'
@@ -10,11 +10,11 @@ import type { KeyHolder } from './gateway-file.ts'
 export const RUN_HEADER = 'x-countersign-run'
 
 interface RunOf extends KeyHolder {
-  /** The one that the token is bound to. */
+  /** The run that the token is bound to. */
   readonly run?: string
 }
 
-/** Undefined: the header names none. */
+/** Undefined if the header does not hold a valid run id. */
 export function runIdOf(holder: RunOf, named: string | null, nowMs: number): string | undefined {
   if (named !== null) return RunId.safeParse(named).data
   if (holder.run !== undefined) return holder.run
@@ -25,7 +25,7 @@ export function runIdOf(holder: RunOf, named: string | null, nowMs: number): str
 
 const KEY_CHARS = 12
 const DATE_CHARS = 10
-/** Runs that are remembered to be there. */
+/** Maximum number of runs that are cached as existing. */
 const KNOWN_MAX = 10_000
 
 export type ReadyRun =
@@ -43,7 +43,7 @@ interface Readying {
 export class GatewayRuns {
   readonly #known = new Map<string, Promise<ReadyRun>>()
 
-  /** Begins the run where it is not there. Rejects where the ledger gives no answer; the next request looks again. */
+  /** Starts the run if it does not exist. Rejects if the ledger does not answer; the next request tries again. */
   async ready(of: Readying): Promise<ReadyRun> {
     const key = [of.tenant, of.runId, of.agent ?? ''].join(' ')
     const known = this.#known.get(key)
@@ -71,10 +71,10 @@ async function readied({ connection, runId, agent, budget }: Readying): Promise<
       ...(budget !== undefined && { budget }),
     }
     const reply = await connection.execute('', { kind: 'start', body }, { idempotencyKey: `gateway-run:${runId}` })
-    // Somebody else began it meanwhile: it is used as it is.
+    // Another process has started the run in the meantime; it is used unchanged.
     if (!reply.ok && reply.problem.code !== 'run-exists') return reply
   }
-  // Limits of a run never change.
+  // Limits of a run never change, so the result can be cached.
   const { nano } = remainingIn(await connection.budget(runId), agent)
   return { ok: true, limitsCost: nano !== undefined }
 }

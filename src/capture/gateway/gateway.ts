@@ -1,4 +1,7 @@
-/** @module The model gateway: requests of OpenAI's and Anthropic's clients, claimed and reserved before they are sent on, settled by the provider's own usage. */
+/**
+ * @module The model gateway: requests of OpenAI and Anthropic clients are claimed with a reservation before they are forwarded, and settled with the usage that
+ * the provider reports.
+ */
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import { Name } from '../../../schemas/names.ts'
 import type { Connection, Problem } from '../../agent/runtime/connection.ts'
@@ -27,24 +30,24 @@ export interface GatewayOptions {
 export interface GatewayAsk {
   readonly method: string
   readonly path: string
-  /** With its question mark. */
+  /** Query string including its question mark. */
   readonly search: string
   readonly headers: Headers
   readonly body: Uint8Array
-  /** The client's own, as it was sent. */
+  /** The key that the client sent. */
   readonly key: string
   readonly caller: Caller & { readonly subject: string }
   readonly ledger: Ledger
   readonly traceparent: string | undefined
-  /** Aborted when the client has left. */
+  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
-  /** Cuts the client's connection behind what was written; false where there is none to be cut. */
+  /** Closes the client's connection after the written bytes; false if there is no connection to close. */
   readonly sever: () => boolean
 }
 
 const BODY_MAX_BYTES = 32 * 1024 * 1024
 const KEYS_MAX = 1_600_000
-/** An outcome that is not on record by then is given out no more. */
+/** Maximum time to record an outcome; after it the answer is withheld. */
 const RECORD_MS = 5_000
 
 interface Asked extends GatewayAsk {
@@ -68,7 +71,7 @@ export class ModelGateway {
     this.#calls = new ModelCalls(options.log)
   }
 
-  /** In the shape of the provider whose path it is. */
+  /** Formats an error like the provider that the path belongs to. */
   refuse(path: string, error: GatewayError): Response {
     return errorResponse(providerOf(path), error)
   }
@@ -86,7 +89,7 @@ export class ModelGateway {
     return isFree ? this.#passed(asked, below) : this.#modelCall(asked)
   }
 
-  /** What is owed to the ledger is given to it, for so long. */
+  /** Sends outstanding records to the ledger, for at most `graceMs` milliseconds. */
   async close(graceMs: number): Promise<void> {
     await this.#calls.close(graceMs)
   }
@@ -179,7 +182,7 @@ export class ModelGateway {
     return { claimed, exchange }
   }
 
-  /** Whether it is on record in good time. */
+  /** Whether the outcome was recorded in time. */
   async #settled(settling: Promise<void>): Promise<boolean> {
     try {
       await withTimeout(settling, RECORD_MS, () => new Error('late'))

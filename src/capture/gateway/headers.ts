@@ -1,4 +1,4 @@
-/** @module Which headers go on, in both directions: none that says who the client is to the ledger, none of the connection. Pure. */
+/** @module Selects the headers to forward in both directions: none that identify the client to the ledger, and none of the connection. Pure. */
 import type { Provider } from './provider.ts'
 
 const OF_CONNECTION = [
@@ -24,11 +24,11 @@ const NOT_TO_UPSTREAM: ReadonlySet<string> = new Set([
   'x-api-key',
   'x-real-ip',
 ])
-/** The body is decoded by the time that it goes on. */
+/** The body is already decoded when it is forwarded. */
 const NOT_TO_CLIENT: ReadonlySet<string> = new Set([...OF_CONNECTION, 'content-encoding', 'set-cookie'])
 const OWN = /^x-(countersign|forwarded)-/
 
-/** `key`: the client's own; a header that holds it does not go on, whatever its name. */
+/** `key`: the client's own key; any header that contains it is dropped. */
 export function toUpstream(
   headers: Headers,
   of: { readonly provider: Provider; readonly upstreamKey: string; readonly key: string },

@@ -1,6 +1,6 @@
 /**
- * @module Calls of models on the ledger's own commands: claimed and reserved before a request is sent, settled with what came of it. What the ledger cannot
- * take now is owed, and given to it as soon as it can; a request is never sent again from here.
+ * @module Model calls through the ledger's own commands: claimed with a reservation before a request is sent, and settled with its outcome. Commands that the
+ * ledger cannot take now are kept and retried; a request to the provider is never repeated here.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -52,7 +52,7 @@ export class ModelCalls {
     this.#log = log
   }
 
-  /** Throws where the ledger gives no answer: then nothing may be sent, and a claim that is on record all the same is ended as soon as it can be. */
+  /** Throws if the ledger does not answer: nothing may be sent then, and a claim that was recorded anyway is settled as soon as possible. */
   async claim(connection: Connection, of: ClaimOf): Promise<Claiming> {
     const { runId, tool, args, agent, reserve, traceparent } = of
     const body: ClaimCall = {
@@ -76,7 +76,7 @@ export class ModelCalls {
     }
   }
 
-  /** Resolves when the outcome is on record, or refused for good, which the log says. */
+  /** Resolves when the outcome is recorded, or finally refused, which is logged. */
   settle({ connection, runId, callId, fence, stop }: Claimed, outcome: Outcome): Promise<void> {
     const place = { runId, callId }
     const settled = async (body: Outcome): Promise<void> => {
@@ -97,10 +97,10 @@ export class ModelCalls {
     return this.#owe(place, () => settled(outcome)).finally(stop)
   }
 
-  /** Waits for what is owed, and gives it up with a word in the log where the ledger takes it no more. */
+  /** Waits for outstanding records, and logs those that the ledger does not accept within `graceMs` milliseconds. */
   async close(graceMs: number): Promise<void> {
     const timer = setTimeout(() => this.#closing.abort(), graceMs)
-    // What ends with its connection is owed a turn later.
+    // A call that ends with its connection is added one event loop turn later.
     await new Promise(setImmediate)
     while (this.#owed.size > 0) await Promise.all(this.#owed)
     clearTimeout(timer)
@@ -151,7 +151,7 @@ const TOO_LARGE: ReadonlySet<string> = new Set([
   'invalid-body',
 ])
 
-/** The same outcome with what names its content in the place of it; undefined where it has none. */
+/** The outcome with its content replaced by a digest; undefined if it has no content to replace. */
 function withoutContent({ result, error, usage }: Outcome): Outcome | undefined {
   const used = usage === undefined ? {} : { usage }
   if (result !== undefined && !isNamed(result)) return { result: { digest: jsonDigest(result), kept: false }, ...used }

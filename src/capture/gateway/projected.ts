@@ -1,4 +1,4 @@
-/** @module What a request through the gateway may cost at most: its bytes, and the bound of its answer. Pure. */
+/** @module The maximum usage and cost of a request through the gateway, from its size in bytes and its output limit. Pure. */
 import { Buffer } from 'node:buffer'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Reserve } from '../../../schemas/requests.ts'
@@ -8,7 +8,7 @@ import { project } from '../../agent/models/projection.ts'
 import type { GatewayFile } from './gateway-file.ts'
 import type { Provider } from './provider.ts'
 
-/** Of text and of JSON around it, a token takes two bytes and more. */
+/** For text and surrounding JSON, a token has at least two bytes. */
 const BYTES_OF_TOKEN = 2
 
 export function tokensOf(bytes: number): number {
@@ -41,7 +41,7 @@ export function projectedRequest({ provider, file, model, request, bytes, agent 
   const byDefault = (price?.maxOutputTokens ?? file.maxOutputTokens) * provider.choices(request)
   const outputTokens = provider.dialect.boundIn(request) ?? byDefault
   const call = { agent, rate, inputTokens, outputTokens, maxOutputTokens: undefined, boundable: false }
-  // Whether the run has a limit of cost is for the gateway to look at: a bound is named, so nothing else is asked here.
+  // An output limit is set, so `project` needs no limits here; the gateway checks separately whether the run has a cost limit.
   const { reserve } = project(call, { tokens: undefined, nano: undefined })
   return { rate, inputTokens, reserve: reserve as Reserve }
 }

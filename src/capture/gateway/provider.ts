@@ -1,16 +1,19 @@
-/** @module What the gateway knows of each provider: its paths, its key's place, how a stream ends, and the shape of an error. Usage is read by the dialects of the runtime. */
+/**
+ * @module Properties of each provider for the gateway: paths, the header for its key, end-of-stream markers and error format. Usage is read by the runtime's
+ * dialects.
+ */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { chatDialect } from '../../agent/models/chat-dialect.ts'
 import { countIn, type Dialect, fieldsIn } from '../../agent/models/dialect.ts'
 import { MESSAGES } from '../../agent/models/messages-dialect.ts'
 import type { ProviderName } from './gateway-file.ts'
 
-/** A refusal of the gateway itself. `code` is stable. */
+/** A refusal by the gateway itself. `code` is stable. */
 export interface GatewayError {
   readonly status: number
   readonly code: string
   readonly message: string
-  /** Whether the same request may be sent again as it is; the clients of both providers obey it. */
+  /** Whether the same request may be retried unchanged; the clients of both providers honour this. */
   readonly retry?: boolean
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -18,20 +21,20 @@ export interface GatewayError {
 export interface Provider {
   readonly name: ProviderName
   readonly dialect: Dialect
-  /** Below the version. */
+  /** Path below the version. */
   readonly modelPath: string
-  /** Paths that spend nothing, and are passed on with the provider's key. */
+  /** Paths that cost nothing and are forwarded with the provider's key. */
   readonly freePaths: readonly string[]
   readonly keyHeader: (key: string) => readonly [name: string, value: string]
-  /** What has to be set in the request so that a stream says what it used; undefined: it does so anyway. */
+  /** The member to set in a request so that its stream reports usage; undefined if streams always do. */
   readonly usageOption?: { readonly member: string; readonly value: JsonObject }
-  /** How many answers are requested at once. */
+  /** Number of answers requested at once. */
   readonly choices: (request: JsonObject) => number
-  /** Of a stream: whether this is its end, by its own word. */
+  /** Whether a frame of a stream marks its end. */
   readonly isEnd: (data: string, chunk: Json | undefined) => boolean
-  /** Of a stream: whether the answer in it was given to its end. */
+  /** Whether a chunk of a stream shows that the answer is complete. */
   readonly isFinish: (chunk: JsonObject) => boolean
-  /** Of a stream: what broke it, by its own word. */
+  /** The error reported by a chunk of a stream, if any. */
   readonly errorIn: (chunk: JsonObject) => string | undefined
   readonly errorBody: (error: GatewayError) => JsonObject
 }

@@ -1,4 +1,7 @@
-/** @module What is recorded of a request to a model and of its answer: images, sounds and files as digests, no key, and each text of a stream whole, so that a policy's redaction sees it so. */
+/**
+ * @module The recorded form of a model request and its answer: images, sounds and files as digests, no keys, and each text of a stream joined, so that a
+ * redaction policy sees it whole.
+ */
 import { Buffer } from 'node:buffer'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { packChunks } from '../../agent/models/packed-chunks.ts'
@@ -7,7 +10,7 @@ import { bytesDigest } from '../../signing/digests.ts'
 
 export type Clean = (text: string) => string
 
-/** Takes keys out of texts, the longest first, so that none is found within another. */
+/** Removes keys from texts; longest first, so that none is replaced within another. */
 export function withoutKeys(keys: readonly string[]): Clean {
   const all = [...new Set(keys)].filter((key) => key !== '').sort((a, b) => b.length - a.length)
   return (text) => all.reduce((clean, key) => clean.replaceAll(key, '[key]'), text)
@@ -28,7 +31,7 @@ export function recordedChunks(chunks: readonly Json[], clean: Clean): Json {
   return packChunks(joined) as unknown as Json
 }
 
-/** Base64 as the providers have it: beside its media type, or beside its format. */
+/** Recognises the providers' base64 members by an adjacent media type or format. */
 function mediaIn(holder: JsonObject, name: string): Json | undefined {
   const value = holder[name]
   if (typeof value !== 'string') return undefined

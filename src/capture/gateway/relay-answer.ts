@@ -1,4 +1,4 @@
-/** @module A streamed answer relayed as it comes, and settled at its end, whichever way it ends. */
+/** @module Relays a streamed answer as it arrives and settles the call at its end, however it ends. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { INLINE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Usage } from '../../../schemas/values.ts'
@@ -10,22 +10,22 @@ import type { Outcome } from './model-calls.ts'
 import type { ProjectedRequest } from './projected.ts'
 import { type Clean, recordedChunks } from './recorded-exchange.ts'
 
-/** What a failure keeps of the answer before it: its event fits an append of every store. */
+/** Maximum length of the answer kept with a failure: its event fits an append of every store. */
 const RECEIVED_MAX_CHARS = INLINE_CEILING_BYTES / 8
 
 export interface Relaying extends ReaderOptions {
   readonly body: ReadableStream<Uint8Array>
   readonly projected: ProjectedRequest
   readonly clean: Clean
-  /** Aborted when the client has left. */
+  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
   /** Ends the request to the provider. */
   readonly stop: () => void
-  /** False where the outcome is not on record in good time: the stream then ends as one that broke. */
+  /** Resolves to false if the outcome could not be recorded in time; the stream then ends as broken. */
   readonly settle: (outcome: Outcome) => Promise<boolean>
-  /** Cuts the client's connection; false where there is none to be cut. */
+  /** Closes the client's connection; false if there is no connection to close. */
   readonly sever: () => boolean
-  /** Why a stream broke, in words without addresses. */
+  /** The reason why a stream broke, as text without addresses. */
   readonly reasonOf: (error: unknown) => string
 }
 
@@ -44,7 +44,7 @@ export function relayedAnswer(relaying: Relaying): ReadableStream<Uint8Array> {
   let failure: { readonly reason: string } | undefined
   const ended = async (out: Out, end: End): Promise<void> => {
     if ((await settle(end)) && end.kind === 'over') out.close()
-    // Where the connection was cut, the end cannot be taken for a whole answer's.
+    // After the connection was cut, the client cannot mistake the end of the stream for the end of a complete answer.
     else if (relaying.sever()) out.close()
     else out.error(new Error('the answer was cut'))
   }
@@ -66,15 +66,15 @@ export function relayedAnswer(relaying: Relaying): ReadableStream<Uint8Array> {
     await reader.cancel().catch(() => undefined)
     await isLeft
   }
-  // Also where nobody ever begins to read.
+  // Also settles if the client never starts to read.
   if (relaying.gone.aborted) void cancel()
   else onAbort(relaying.gone, () => void cancel())
   return new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0 })
 }
 
 /**
- * By what was seen: an answer that was given to its end, what the client took before it left, or a failure. What a stream without an end cost is not
- * known: all that was reserved is charged.
+ * The outcome as observed: a complete answer, the part that the client received before it disconnected, or a failure. The cost of a stream without an end
+ * marker is unknown, so the whole reservation is charged.
  */
 function outcomeOf(answer: AnswerReader, end: End, { projected, clean }: Relaying): Outcome {
   const { rate, inputTokens, reserve } = projected
@@ -96,7 +96,7 @@ function outcomeOf(answer: AnswerReader, end: End, { projected, clean }: Relayin
   )
 }
 
-/** A provider that refuses before it says anything has used nothing, as one that refuses by its status. */
+/** A provider that reports an error before any content has used nothing, as with an error status. */
 function usageOfBroken(answer: AnswerReader, partial: () => Usage): Usage | undefined {
   return answer.chunks.length > 1 || !answer.isWhole ? partial() : undefined
 }

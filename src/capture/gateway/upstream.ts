@@ -1,12 +1,12 @@
-/** @module A provider as the gateway dials it. */
+/** @module The connection of the gateway to a provider. */
 
 export interface Upstream {
-  /** Up to the version, without a slash at its end. */
+  /** URL up to the version, without a trailing slash. */
   readonly url: string
   readonly key: () => string
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
-  /** Why an exchange came to nothing, without any part of the URL but its host. */
+  /** The reason why an exchange failed, without any part of the URL except its host. */
   readonly reasonOf: (error: unknown) => string
-  /** Whether it is known that the provider got nothing, or refused at once. */
+  /** Whether the provider certainly received nothing, or refused the connection. */
   readonly wasNotSent: (error: unknown) => boolean
 }

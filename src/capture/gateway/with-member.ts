@@ -1,7 +1,7 @@
-/** @module One member of a JSON object set in its text, every other byte left as it is. Pure. */
+/** @module Sets one member of a JSON object in its text and leaves all other bytes unchanged. Pure. */
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../schemas/json.ts'
 
-/** `text` is that of `object`, judged by the strict parser: no key is there twice. Members of an object that is there already are kept. */
+/** `text` is the JSON of `object`, accepted by the strict parser, so no key is duplicated. If the member is already an object, its other members are kept. */
 export function withMember(text: string, object: JsonObject, member: string, value: JsonObject): string {
   const place = placeOf(text, member)
   const was: Json = object[member] ?? null
@@ -14,7 +14,7 @@ export function withMember(text: string, object: JsonObject, member: string, val
   return `${text.slice(0, start)}${JSON.stringify(member)}:${JSON.stringify(value)}${isEmpty ? '' : ','}${text.slice(start)}`
 }
 
-/** Where the value of a member of the outermost object is. */
+/** The position of the value of a member of the outermost object. */
 function placeOf(text: string, member: string): { readonly from: number; readonly to: number } | undefined {
   const tokens = /"(?:[^"\\]+|\\.)*"|[[\]{}:,]|[^\s"[\]{}:,]+/gs
   let depth = 0

@@ -1,12 +1,12 @@
-/** @module What a hook answers its host: one JSON text or nothing, in the words of that host. Pure. */
+/** @module The answer of a hook to its host: one JSON text in that host's format, or nothing. Pure. */
 import type { HookHost } from './hook-input.ts'
 
-/** `reason`: what the model and the person read. */
+/** `reason`: text for the model and the person. */
 export type HookDecision = { readonly allow: true } | { readonly allow: false; readonly reason: string }
 
 /**
- * Claude Code is told nothing where a call may run: its "allow" would skip the question that it asks the person. Cursor is told in either case; the names of
- * its members were `userMessage` and `agentMessage` in its first releases with hooks.
+ * Claude Code gets no output for an allowed call, because its "allow" would skip its own permission prompt. Cursor gets an answer in both cases; its first
+ * releases with hooks used the member names `userMessage` and `agentMessage`.
  */
 export function hookAnswer(
   { host, event }: { readonly host: HookHost; readonly event: string },

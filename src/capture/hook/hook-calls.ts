@@ -1,6 +1,6 @@
 /**
- * @module What one hook of a coding agent does: claims the call that is about to be made, or settles the one that was, by the record of calls that the MCP proxy
- * has. Nothing is waited for beyond the time that the host gives.
+ * @module The work of one hook of a coding agent: claims the call that is about to run, or settles the one that ran, with the same record of calls as the MCP
+ * proxy. It never exceeds the host's time limit.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,16 +28,16 @@ export interface HookOptions {
   readonly secrets: Secrets
   readonly whenAway: 'refuse' | 'pass'
   readonly notes: HookNotes
-  /** Milliseconds until the host has to have its answer. */
+  /** Milliseconds left until the host must have its answer. */
   readonly leftMs: () => number
-  /** A line for people, on standard error. */
+  /** Prints a line for people to standard error. */
   readonly say: (text: string) => void
 }
 
-/** The longest that there is: nobody renews it, and an outcome that comes later ends the doubt. */
+/** The maximum lease, because no process renews it; an outcome that arrives later ends the doubt. */
 const LEASE_MS = 10 * 60_000
 const LOOK_AGAIN_MS = 500
-/** Of calls without an identity of the host: equal ones that are under way at once. */
+/** Maximum number of equal calls that run at once, for calls to which the host gives no identity. */
 const EQUAL_MAX = 64
 
 export class HookCalls {
@@ -49,7 +49,7 @@ export class HookCalls {
     this.#run = new HookRun({ ...options, named: options.run })
   }
 
-  /** Whether the call may run: with its claim on record, or let through. */
+  /** Decides whether the call may run: its claim is recorded, or it is let through. */
   async before(call: HookCall): Promise<HookDecision> {
     const { whenAway, notes, leftMs, say } = this.#options
     const key = this.#keyOf(call)
@@ -70,7 +70,7 @@ export class HookCalls {
     return { allow: true }
   }
 
-  /** Records what came of a call; what nobody announced is recorded as that. */
+  /** Records the outcome of a call; a call that was not announced is recorded as observed late. */
   async after(call: HookCall, outcome: Outcome): Promise<void> {
     const { notes, say, effects, host } = this.#options
     const noted = this.#noteOf(call)
@@ -83,13 +83,13 @@ export class HookCalls {
     else say(`${settled.text.replace(', so the answer is held back', '')} (${host})`)
   }
 
-  /** The run is on record from here on. */
+  /** Records the run at the start of a session. */
   async start(): Promise<void> {
     await this.#run.ready()
     await this.#recordGaps()
   }
 
-  /** What has no outcome is in doubt; a run of its own is completed. */
+  /** Marks calls without an outcome as in doubt, and completes the session's own run. */
   async end(): Promise<void> {
     const { notes, client, say } = this.#options
     const isThere = (await this.#run.find()) !== undefined || notes.all('passed').length > 0
@@ -112,7 +112,7 @@ export class HookCalls {
       .catch((error: unknown) => say(`the run ${this.#run.id} stays open: ${String(error)}`))
   }
 
-  /** Tries until there is an answer that stays: an approval may be granted meanwhile. */
+  /** Retries until the decision is final, because an approval may be granted in the meantime. */
   async #decide(call: HookCall, key: CallKey, onEach: (admission: Admission) => void): Promise<Admission> {
     const { notes, leftMs } = this.#options
     const calls = this.#recordAt(this.#run)
@@ -146,7 +146,7 @@ export class HookCalls {
     return calls.unlessEqual({ id: 0, tool: call.tool, args: call.args }, joined.ticket)
   }
 
-  /** An equal call that waited for an approval left its key: the approval is for that one. */
+  /** A call takes the key of an equal call that waited for an approval, because the approval belongs to that key. */
   #keyOf(call: HookCall): CallKey {
     const { notes } = this.#options
     const { id } = call
@@ -179,7 +179,7 @@ export class HookCalls {
     return undefined
   }
 
-  /** Nothing says here that the call was announced: the ledger may know it all the same. */
+  /** No note says that the call was announced, but the ledger may know it. */
   async #observed(call: HookCall, outcome: Outcome): Promise<void> {
     const { say } = this.#options
     const calls = this.#recordAt(this.#run)
@@ -222,7 +222,7 @@ export class HookCalls {
     await client.execute(this.#run.id, { kind: 'capture', body: { gap } }, { idempotencyKey })
   }
 
-  /** Calls of this session that have no outcome: of a run that others record in as well, those that were noted here. */
+  /** Calls of this session without an outcome; in a shared run, only calls noted by this session. */
   async #open(): Promise<readonly { readonly callId: string; readonly fence: number; readonly isKeptBack: boolean }[]> {
     const { client, notes } = this.#options
     const noted = new Set(notes.all('call').map(({ callId }) => String(callId)))
@@ -247,9 +247,9 @@ export class HookCalls {
 
 interface CallKey {
   readonly name: string
-  /** The host gives the call no identity: equal ones are counted. */
+  /** The host gives the call no identity, so equal calls are counted. */
   readonly isCounted: boolean
-  /** Not one that an equal call left. */
+  /** The key was not taken over from an equal call. */
   readonly isItsOwn: boolean
 }
 
@@ -273,7 +273,7 @@ function nameOf(call: HookCall): readonly string[] {
   return Array.from({ length: EQUAL_MAX }, (_, count) => `${name} ${count}`)
 }
 
-/** The claim was made after the call: the record must not look as if it had been there before. */
+/** The claim was made after the call, and the record must show that. */
 function observedLate({ result, error, unknown }: Outcome): Outcome {
   if (error !== undefined) return { error: { ...error, code: 'observed-late' } }
   if (unknown !== undefined) return { unknown: { reason: `observed late: ${unknown.reason}`.slice(0, 1_024) } }

@@ -1,6 +1,6 @@
 /**
- * @module What a coding agent tells its hooks, as the calls that it is about. Pure. Two hosts are spoken: Claude Code (hooks reference of 2026, which names its
- * events `PreToolUse`) and Cursor (1.7 and later, which names them `preToolUse`).
+ * @module Parses the input of a coding agent's hook into calls. Pure. Two hosts are supported: Claude Code (hooks reference of 2026, with event names such as
+ * `PreToolUse`) and Cursor (1.7 and later, with names such as `preToolUse`).
  */
 import type { Buffer } from 'node:buffer'
 import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
@@ -13,16 +13,16 @@ export type HookHost = 'claude-code' | 'cursor'
 export interface HookCall {
   readonly tool: string
   readonly args: Json
-  /** The identity that the host gives the call; undefined where it gives none. */
+  /** The host's identity of the call; undefined if it gives none. */
   readonly id: string | undefined
-  /** Where there is no `id`: what the two hooks of a call have in common. */
+  /** Links the two hooks of a call if there is no `id`. */
   readonly turn: string
 }
 
 interface From {
   readonly host: HookHost
   readonly event: string
-  /** The host's own name of the session. */
+  /** The host's own id of the session. */
   readonly session: string
 }
 
@@ -30,11 +30,11 @@ export type HookInput =
   | (From & { readonly kind: 'before'; readonly call: HookCall })
   | (From & { readonly kind: 'after'; readonly call: HookCall; readonly outcome: Outcome })
   | (From & { readonly kind: 'start' | 'end' })
-  /** An event that nothing is recorded of. */
+  /** An event that is not recorded. */
   | { readonly kind: 'other'; readonly event: string }
-  /** `asked`: the host waits to be told whether a call may run. */
+  /** `asked`: set if the host waits for a decision on a call. */
   | { readonly kind: 'fault'; readonly asked: Pick<From, 'host' | 'event'> | undefined; readonly message: string }
-  /** What it is cannot be told, and so neither how to answer. */
+  /** The event cannot be identified, so no answer is possible. */
   | { readonly kind: 'unreadable'; readonly message: string }
 
 type Kind = 'before' | 'after' | 'start' | 'end'
@@ -62,7 +62,7 @@ const KEYS_MAX = 1_000_000
 const ID_MAX_CHARS = 400
 const MESSAGE_MAX_CHARS = 16_384
 
-/** Never throws, whatever the bytes are. */
+/** Never throws, for any input. */
 export function readHookInput(bytes: Buffer): HookInput {
   const strict = parseStrictJson(bytes, { maxBytes: bytes.byteLength, maxDepth: DEPTH_MAX, maxKeys: KEYS_MAX })
   const value = strict.ok ? strict.value : looseValue(bytes)
@@ -89,27 +89,27 @@ export function readHookInput(bytes: Buffer): HookInput {
   return { kind, ...from, call: { ...call, tool, args: onlyDigest(bytes) }, outcome: { result: onlyDigest(bytes) } }
 }
 
-/** What an exact reader refuses, as the host's own reader takes it: enough to know which event it is. */
+/** Parses leniently, like the host's own parser, an input that the strict parser refuses: enough to identify the event. */
 function looseValue(bytes: Buffer): Json | undefined {
   try {
     return parseJsonOrUndefined(bytes.toString('utf8'))
   } catch {
-    // Deeper than the stack.
+    // The value is nested too deeply for the call stack.
     return undefined
   }
 }
 
-/** Of an answer that cannot be recorded exactly, the whole input as a digest. */
+/** For an answer that cannot be recorded exactly: the digest of the whole input. */
 function onlyDigest(bytes: Buffer): Json {
   return { digest: bytesDigest(bytes), bytes: bytes.byteLength, mediaType: 'application/json', kept: false }
 }
 
 function sessionOf({ session_id: session, conversation_id: conversation }: JsonObject): string | undefined {
-  // Cursor names its conversation in every event, and its session in some.
+  // Cursor names the conversation in every event, but the session only in some.
   return [conversation, session].find((each): each is string => typeof each === 'string' && each !== '')
 }
 
-/** A text says why it is none. */
+/** Returns a text with the reason if the input describes no call. */
 function callOf(event: string, input: JsonObject): HookCall | string {
   const turn = typeof input.generation_id === 'string' ? input.generation_id : ''
   const id = typeof input.tool_use_id === 'string' && input.tool_use_id !== '' ? shortId(input.tool_use_id) : undefined
@@ -132,7 +132,7 @@ function shortId(id: string): string {
   return id.length <= ID_MAX_CHARS && id.isWellFormed() ? id : jsonDigest(id.toWellFormed())
 }
 
-/** Cursor writes some values as JSON within a text. */
+/** Cursor encodes some values as JSON within a string. */
 function parsed(value: Json): Json {
   if (typeof value !== 'string') return value
   const read = parseJsonOrUndefined(value)
@@ -147,7 +147,7 @@ function outcomeOf(event: string, input: JsonObject): Outcome {
   return { result: input.tool_response ?? parsed(input.tool_output ?? null) }
 }
 
-/** A call that was interrupted or took too long may have done its work all the same: that is no failure, but a doubt. */
+/** A call that was interrupted or timed out may have been executed, so its outcome is unknown rather than failed. */
 function failureOf({
   error,
   error_message: message,

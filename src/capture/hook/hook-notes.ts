@@ -1,13 +1,16 @@
 /**
- * @module What one hook leaves for the next: files in the user's own folder. They hold ids, digests and times, no arguments and no answers. Where they are lost,
- * the ledger still says which calls there are; what goes with them is said where they are read.
+ * @module Notes of one hook for the next: files in the user's own folder, with ids, digests and times but no arguments or answers. If they are lost, the ledger
+ * still knows the calls; the readers of each kind of note document what else is lost.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 
-/** `call`: a claim, by the host's identity of the call. `approval`: the key that waits for one, by what the call does. `kept-back`: a claim that may be on record, of a call that was denied. `passed`: a call that was let through. */
+/**
+ * `call`: a claim, by the host's identity of the call. `approval`: the key of a call that waits for an approval, by tool and arguments. `kept-back`: a possibly
+ * recorded claim of a call that was denied. `passed`: a call that was let through.
+ */
 export type NoteKind = 'call' | 'approval' | 'kept-back' | 'passed'
 
 const OWNER_ONLY = 0o700
@@ -16,17 +19,17 @@ const PRIVATE = 0o600
 export class HookNotes {
   readonly #folder: string
 
-  /** `folder`: of this session alone. */
+  /** `folder`: used by this session only. */
   constructor(folder: string) {
     this.#folder = folder
   }
 
-  /** False where it cannot be written: what that costs depends on the kind. */
+  /** Returns false if the note cannot be written; the consequence depends on the kind. */
   write(kind: NoteKind, name: string, note: JsonObject): boolean {
     try {
       mkdirSync(join(this.#folder, kind), { recursive: true, mode: OWNER_ONLY })
       const path = this.#path(kind, name)
-      // In one piece, or not at all, whoever reads meanwhile.
+      // Written atomically, because other processes may read at the same time.
       const draft = `${path}.${process.pid}`
       writeFileSync(draft, JSON.stringify(note), { mode: PRIVATE })
       renameSync(draft, path)
@@ -48,9 +51,7 @@ export class HookNotes {
     return notesIn(join(this.#folder, kind))
   }
 
-  /**
-   * The notes of a kind are taken for one purpose, and come together under one id: whoever takes them again, after a crash, takes the same. `done` ends that.
-   */
+  /** Takes all notes of a kind together, under one id. After a crash, taking them again returns the same notes with the same id, until `done` is called. */
   taken(
     kind: NoteKind,
   ): readonly { readonly id: string; readonly notes: readonly JsonObject[]; readonly done: () => void }[] {
@@ -58,7 +59,7 @@ export class HookNotes {
     try {
       renameSync(join(this.#folder, kind), join(this.#folder, id))
     } catch {
-      // There are none, or another hook was faster.
+      // There are no notes, or another hook took them.
     }
     return names(this.#folder)
       .filter((name) => name.startsWith(`${kind}-taken-`))
@@ -68,7 +69,7 @@ export class HookNotes {
       })
   }
 
-  /** The session is over. */
+  /** Removes all notes at the end of the session. */
   forget(): void {
     rmSync(this.#folder, { recursive: true, force: true })
   }

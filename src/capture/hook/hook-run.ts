@@ -1,4 +1,4 @@
-/** @module The run of a session of a coding agent, found by its name: each hook is a process of its own, and none of them knows the others. */
+/** @module The run of a coding agent's session, found by its name, because each hook is a separate process that does not know the others. */
 import type { Client } from '../../client/client.ts'
 import { LedgerError } from '../../client/errors.ts'
 import { jsonDigest } from '../../signing/digests.ts'
@@ -7,18 +7,18 @@ import type { HookHost } from './hook-input.ts'
 
 export interface HookRunOptions {
   readonly client: Client
-  /** `--run`. */
+  /** The value of `--run`. */
   readonly named: string | undefined
   readonly host: HookHost
   readonly session: string
 }
 
-/** A session that is resumed has the name of before, and its run may have ended: the next one has a number. */
+/** Maximum number of runs per session: a resumed session keeps its name, and if its run has ended, the next run gets a number. */
 const RUNS_MAX = 100
 const STARTS_MAX = 5
 const SESSION = /^[A-Za-z0-9_.-]{1,100}$/
 
-/** `hook-<host>-<session>`, with a digest in place of a session whose name no run may have. */
+/** `hook-<host>-<session>`, with a digest in place of a session name that is not valid in a run id. */
 export function runIdOf(host: HookHost, session: string): string {
   const name = SESSION.test(session) ? session : jsonDigest(session.toWellFormed()).slice('sha256:'.length)
   return `hook-${host}-${name}`
@@ -38,7 +38,7 @@ export class HookRun implements RecordedRun {
     return this.#id
   }
 
-  /** Whether it ends with the session. */
+  /** Whether the run ends with the session. */
   get isOwn(): boolean {
     return this.#options.named === undefined
   }
@@ -49,7 +49,7 @@ export class HookRun implements RecordedRun {
     return this.#id
   }
 
-  /** The run that the session records in, as far as it is there. Of runs that have ended, the next one. */
+  /** Finds the run that the session records in, if it exists; after runs that have ended, the next one. */
   async find(): Promise<'open' | undefined> {
     const { named } = this.#options
     const first = this.#first
@@ -76,7 +76,7 @@ export class HookRun implements RecordedRun {
     }
   }
 
-  /** Of hooks that begin a run at once, one does: to the others it is the same request, which does not take the run over. */
+  /** If several hooks start the run at once, one succeeds; for the others it is the same request by idempotency key, which does not take the run over. */
   async #start(): Promise<void> {
     const { client, host, session } = this.#options
     const input = { entrance: 'hook', host, session: session.toWellFormed() }

@@ -1,4 +1,4 @@
-/** @module The MCP proxy on Streamable HTTP: which server, whose session, which revision of the protocol; all else passes. */
+/** @module The MCP proxy on Streamable HTTP: selects the server, the session and the protocol revision; all other content passes unchanged. */
 import { Buffer } from 'node:buffer'
 import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
@@ -16,13 +16,13 @@ export interface EntranceOptions {
   readonly secrets: Secrets
   readonly owner: string | undefined
   readonly desk: Desk
-  /** Besides the server's own: origins whose pages may ask. */
+  /** Allowed origins of web pages, in addition to the server's own. */
   readonly origins: readonly string[]
   readonly idleMs: number
   readonly say: (text: string) => void
 }
 
-/** A request whose token was good. */
+/** A request with a valid token. */
 export interface Asked {
   readonly request: Request
   readonly name: string
@@ -35,7 +35,7 @@ export interface Asked {
 
 interface Held {
   readonly session: HttpSession
-  /** Of a session of the protocol; absent where each request is by itself. */
+  /** The relay of a session of the protocol; absent if requests are independent. */
   readonly relay?: Relay
 }
 
@@ -43,7 +43,7 @@ const BODY_MAX_BYTES = 16 * 1024 * 1024
 const SWEEP_MS = 30_000
 const METHODS = ['POST', 'GET', 'DELETE'] as const
 const SESSION_ID = 'mcp-session-id'
-/** What of a request's head is the protocol's: no credential of the host goes further. */
+/** Headers of the protocol, which are forwarded; no credentials of the host are among them. */
 const FORWARDED = /^(accept|content-type|last-event-id|user-agent|traceparent|tracestate|baggage|mcp-[a-z0-9-]+)$/
 const NO_SESSION = -32_001
 
@@ -76,7 +76,7 @@ export class McpEntrance {
     return method === 'POST' ? this.#post(asked, upstream) : this.#ofSession(asked, upstream, method)
   }
 
-  /** Every session is ended, and what is known of its calls is recorded. */
+  /** Ends all sessions, and records what is known of their calls. */
   async close(): Promise<void> {
     this.#isClosing = true
     clearInterval(this.#timer)
@@ -143,7 +143,7 @@ export class McpEntrance {
     return answer
   }
 
-  /** The server has begun a session for whoever asked: it is nobody else's. */
+  /** Registers a session that the server began; only the caller that requested it may use it. */
   #begun(asked: Asked, upstream: McpUpstream, id: string): void {
     const key = keyOf(asked, id)
     if (id === '' || this.#isClosing || this.#sessions.has(key)) return
@@ -151,7 +151,7 @@ export class McpEntrance {
     this.#sessions.set(key, { session, relay: session.relay() })
   }
 
-  /** Where requests are by themselves, those of one caller in one run share its record. */
+  /** Independent requests of one caller in one run share a session record. */
   #shared(asked: Asked, upstream: McpUpstream): Held {
     const key = keyOf(asked, undefined)
     const held = this.#sessions.get(key) ?? { session: this.#session(asked, upstream) }
@@ -175,7 +175,7 @@ export class McpEntrance {
     }
   }
 
-  /** A page of another site must not reach a server through a browser that can (DNS rebinding). */
+  /** Pages of other sites must not reach the server through a browser (DNS rebinding). */
   #isOwnOrigin(request: Request): boolean {
     const origin = request.headers.get('origin')
     if (origin === null || this.#options.origins.includes(origin)) return true
@@ -187,7 +187,7 @@ export class McpEntrance {
   }
 }
 
-/** The Host of a request is what its sender says: a name that was bound to this address is none of ours. */
+/** The Host header is set by the sender, so a foreign name that resolves to this address is not accepted. */
 function isOwnHost(origin: string, { url }: Desk): boolean {
   const { hostname } = new URL(origin)
   return (
@@ -195,7 +195,7 @@ function isOwnHost(origin: string, { url }: Desk): boolean {
   )
 }
 
-/** A session of one caller, of no other one of its tenant either. `undefined`: of requests without a session. */
+/** The key of a session, which belongs to one caller and to no other of its tenant. `id` is undefined for requests without a session. */
 function keyOf({ name, caller, request }: Asked, id: string | undefined): string {
   const { tenant, subject, run = null, agent = null } = caller
   const named =
@@ -223,7 +223,7 @@ function fault(status: number, code: number, message: string): Response {
   return new Response(errorLine(null, code, message), { status, headers: { 'content-type': 'application/json' } })
 }
 
-/** What a host begins a new session at. */
+/** The answer that makes a host begin a new session. */
 function noSession(message: JsonObject | undefined): Response {
   const text = 'there is no such session of this token here: begin a new one with initialize'
   const headers = { 'content-type': 'application/json' }

@@ -1,4 +1,4 @@
-/** @module Frames of an event stream as they came, each with the message in it: what is relayed is never written anew. */
+/** @module Splits an event stream into frames with unchanged bytes, each with the message in it. */
 import { Buffer } from 'node:buffer'
 import { LineTooLong } from '../lines.ts'
 import type { Framed } from '../relay.ts'
@@ -6,11 +6,13 @@ import type { Framed } from '../relay.ts'
 const FRAME_MAX_BYTES = 256 * 1024 * 1024
 
 export interface EventFrame extends Framed {
-  /** The stream can be resumed behind it. */
+  /** The stream can be resumed after this frame. */
   readonly hasId: boolean
 }
 
-/** A frame ends with an empty line, after LF, CRLF or CR. What comes behind the last whole frame is no event, and is passed on as it is. Throws `LineTooLong`. */
+/**
+ * A frame ends with an empty line, after LF, CRLF or CR. Bytes after the last whole frame are not an event, and are passed on unchanged. Throws `LineTooLong`.
+ */
 export async function* eventFrames(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes = FRAME_MAX_BYTES,
@@ -38,12 +40,12 @@ export async function* eventFrames(
 const LF = 0x0a
 const CR = 0x0d
 
-/** Finds ends of frames, also where one is cut by the end of a chunk. An LF right behind a CR belongs to it. */
+/** Finds the ends of frames, even if split between chunks. An LF directly after a CR belongs to it. */
 class EmptyLine {
   #isLineEmpty = true
   #afterCr = false
 
-  /** Behind the line end that makes a line empty; -1 where the chunk has none from `from` on. */
+  /** The index after the line end that completes an empty line; -1 if the chunk has none from `from` on. */
   next(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at += 1) {
       const byte = chunk[at]
@@ -52,7 +54,7 @@ class EmptyLine {
       if (isRest) continue
       if (byte !== LF && byte !== CR) {
         this.#isLineEmpty = false
-        // The rest of the line: bytes that are no line end are most of them.
+        // Skips the rest of the line, which makes up most bytes.
         at = lineEnd(chunk, at + 1) - 1
         continue
       }
@@ -90,7 +92,7 @@ function frameOf(parts: readonly Buffer[]): EventFrame {
   return { parts: [whole], message: data.length === 1 && only !== undefined ? only : Buffer.concat(data), hasId }
 }
 
-/** A message of our own in a frame. */
+/** Wraps one of our own messages in a frame. */
 export function frameWith(message: string): string {
   return `data: ${message.trimEnd()}\n\n`
 }

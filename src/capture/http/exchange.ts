@@ -1,4 +1,4 @@
-/** @module One request of a host and its answer: the bytes of both pass as they come; what in them is a call, or answers one, goes by the relay. */
+/** @module One request of a host and its answer: both are passed on unchanged; calls and answers to calls go through the relay. */
 import { Buffer } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { errorLine, idKey, type RequestId, readAnswers } from '../json-rpc.ts'
@@ -9,11 +9,11 @@ import { askUpstream, UpstreamFailure, type UpstreamRequest } from './upstream-r
 export interface ExchangeOptions {
   readonly relay: Relay
   readonly ask: Omit<UpstreamRequest, 'signal' | 'body'>
-  /** Of the request; null where it has none. */
+  /** The request id; null if the message has none. */
   readonly id: RequestId | null
-  /** An answer may come on another stream, after this one broke. */
+  /** Whether an answer may arrive on another stream after this one broke. */
   readonly isResumable: boolean
-  /** The host left, or the session ended. */
+  /** Aborted when the host disconnects or the session ends. */
   readonly over: AbortSignal
   readonly onHead: (headers: IncomingHttpHeaders) => void
 }
@@ -23,7 +23,7 @@ type Parts = Parameters<Route['toHost']>[0]
 const INTERNAL_ERROR = -32_603
 const ANSWER_MAX_BYTES = 256 * 1024 * 1024
 const HOST_LEFT = 'the host closed the stream'
-/** What of an answer's head is the protocol's. */
+/** Headers of an answer that belong to the protocol and are relayed. */
 const RELAYED = /^(content-type|cache-control|retry-after|allow|mcp-[a-z0-9-]+)$/
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
@@ -40,12 +40,12 @@ export class Exchange implements Route {
     options.over.addEventListener('abort', () => this.#left(HOST_LEFT), { once: true })
   }
 
-  /** Once its head is known. */
+  /** Resolves once the head of the answer is known. */
   get answer(): Promise<Response> {
     return this.#answer.promise
   }
 
-  /** Nothing comes any more, and what came is recorded. */
+  /** Resolves when nothing more arrives and everything received is recorded. */
   get ended(): Promise<void> {
     return this.#end.promise
   }
@@ -55,7 +55,7 @@ export class Exchange implements Route {
     await this.#write(bytesOf(parts.map((part) => (typeof part === 'string' ? frameWith(part) : part))))
   }
 
-  /** Resolves when the request is on its way: its answer holds up no other one. */
+  /** Resolves when the request has been started; its answer does not block other requests. */
   readonly toServer = async (parts: Parts): Promise<void> => {
     this.#isForwarded = true
     void this.#forward(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
@@ -103,7 +103,7 @@ export class Exchange implements Route {
     } catch (error) {
       reason = `the stream of the server broke: ${error instanceof Error ? error.message : String(error)}`
     }
-    // At once, so that what is recorded now keeps nobody from seeing that the stream is over.
+    // The loss is recorded before the host sees the end of the stream.
     if (id !== null) await relay.lost(id, reason.slice(0, 1_024), { mayCome: isResumable && hasIds })
     await writer.close().catch(() => undefined)
   }
@@ -132,13 +132,13 @@ export class Exchange implements Route {
     })
   }
 
-  /** The first one counts. Where nothing was forwarded, it is the end. */
+  /** Only the first response counts. If nothing was forwarded, it also ends the exchange. */
   #whole(response: Response): void {
     this.#answer.resolve(response)
     if (!this.#isForwarded) this.#end.resolve()
   }
 
-  /** A call that was forwarded is in doubt, and one that waits for its claim is not forwarded. */
+  /** A forwarded call is in doubt; a call that waits for its claim is not forwarded. */
   #left(reason: string): void {
     const { relay, id } = this.#options
     if (this.#isOver) return
@@ -147,7 +147,7 @@ export class Exchange implements Route {
   }
 }
 
-/** The token of the host was good: what the server does not accept are the proxy's own headers. */
+/** The host's token was valid, so the server has refused the proxy's own headers. */
 const CREDENTIALS: ReadonlySet<number> = new Set([401, 403])
 const NO_CREDENTIALS =
   'the server refused the credentials of this proxy: set its "headers" in the file of --mcp, and start again'

@@ -1,4 +1,4 @@
-/** @module What requests over HTTP share: a run, its record of calls, and, where the protocol has sessions, the calls that are under way in one. */
+/** @module State shared by HTTP requests: a run, its record of calls and, if the protocol has sessions, the calls in progress. */
 import { createClient } from '../../client/client.ts'
 import { withTimeout } from '../../resources/with-timeout.ts'
 import { CallRecord } from '../call-record.ts'
@@ -21,7 +21,7 @@ export interface SessionOptions {
   readonly say: (text: string) => void
 }
 
-/** A host waits for 60 seconds as a rule, and has to be told before. */
+/** Hosts usually wait for 60 seconds, and must get an answer before that. */
 const ANSWER_MS = 10_000
 const PATIENCE_MS = 5_000
 const RECORDS_MS = 2_500
@@ -52,22 +52,22 @@ export class HttpSession {
     this.#definitions = new DefinitionsRecord({ client, run, server: upstream.name, pin, say })
   }
 
-  /** Aborted at its end. */
+  /** Aborted when the session ends. */
   get over(): AbortSignal {
     return this.#over.signal
   }
 
-  /** Milliseconds for which nothing was under way. */
+  /** Milliseconds since the last activity; 0 while a request is in progress. */
   get idleMs(): number {
     return this.#underWay > 0 ? 0 : performance.now() - this.#usedMs
   }
 
-  /** Whoever asks now has shown this token. */
+  /** Uses the token of the current request from now on. */
   uses(token: string): void {
     this.#token = token
   }
 
-  /** Calls are known by their ids within it: one for a session, or one for each request, whose ids are nobody else's business. */
+  /** Creates a relay, which identifies calls by their ids: one per session, or one per request if request ids are not shared. */
   relay(): Relay {
     const { say } = this.#options
     const relay = new Relay({
@@ -78,7 +78,7 @@ export class HttpSession {
     return relay
   }
 
-  /** For as long as `ended` is pending it is in use. */
+  /** Keeps the session in use until `ended` settles. */
   track(ended: Promise<void>, relay: Relay, isShared: boolean): void {
     this.#underWay += 1
     void ended
@@ -91,7 +91,7 @@ export class HttpSession {
       })
   }
 
-  /** Calls without an answer are in doubt; the run that it began is completed. */
+  /** Marks calls without an answer as in doubt, and completes the run that the session began. */
   async end(reason: string): Promise<void> {
     const { say } = this.#options
     const recorded = async (): Promise<void> => {

@@ -1,12 +1,12 @@
 /**
- * @module Which revision of the protocol a POST speaks, and whether its headers say the same as its body. Proxies on the way, and this one, act on what the
- * headers say: a body that says something else must not get through.
+ * @module The protocol revision of a POST request, and whether its headers match its body. Proxies, including this one, act on the headers, so a body that
+ * contradicts them must be refused.
  */
 import { Buffer } from 'node:buffer'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { RequestId } from '../json-rpc.ts'
 
-/** Each request by itself: no session, no GET, no DELETE. */
+/** Requests are independent: no session, no GET, no DELETE. */
 export const STATELESS = '2026-07-28'
 const WITH_SESSIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
 const KNOWN: readonly string[] = [...WITH_SESSIONS, STATELESS]
@@ -14,7 +14,7 @@ const KNOWN: readonly string[] = [...WITH_SESSIONS, STATELESS]
 const HEADER_MISMATCH = -32_020
 const UNSUPPORTED_VERSION = -32_022
 const VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion'
-/** Methods whose subject is said in `Mcp-Name`, and the member of `params` that names it. */
+/** Methods whose target is repeated in the header `Mcp-Name`, with the member of `params` that names it. */
 const NAMED: Readonly<Record<string, string>> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' }
 const BASE64 = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
 
@@ -22,7 +22,7 @@ export type Revision =
   | { readonly ok: true; readonly isStateless: boolean }
   | { readonly ok: false; readonly code: number; readonly message: string; readonly data?: JsonObject }
 
-/** `message`: the body, where it is an object. */
+/** `message`: the body, if it is an object. */
 export function revisionOf(headers: Headers, message: JsonObject | undefined): Revision {
   const { method, params } = message ?? {}
   const meta = isJsonObject(params) ? params._meta : undefined
@@ -56,7 +56,7 @@ function mismatch(header: string, said: string | null | undefined, body: Json | 
   return { ok: false, code: HEADER_MISMATCH, message }
 }
 
-/** As headers carry what is no plain ASCII; undefined where it is neither. */
+/** Decodes a header value, which may be base64 for non-ASCII text; undefined if the value is missing or not UTF-8. */
 function decoded(value: string | null): string | undefined {
   if (value === null) return undefined
   const [, base64] = BASE64.exec(value) ?? []

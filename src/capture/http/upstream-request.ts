@@ -1,4 +1,4 @@
-/** @module One request to a server over HTTP, as it came: no time limit, no redirect, no second try. */
+/** @module Sends one request to a server over HTTP unchanged, without timeout, redirects or retries. */
 
 import type { Buffer } from 'node:buffer'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
@@ -12,7 +12,7 @@ export interface UpstreamRequest {
   readonly signal: AbortSignal
 }
 
-/** `wasSent`: a server may have read some of it. */
+/** `wasSent`: the server may have read part of the request. */
 export class UpstreamFailure extends Error {
   readonly wasSent: boolean
 
@@ -28,7 +28,7 @@ export function askUpstream({ url, method, headers, body, signal }: UpstreamRequ
   return new Promise((resolve, reject) => {
     const request = url.startsWith('https:') ? httpsRequest : httpRequest
     let wasSent = false
-    // A connection of its own: one that was kept may be closed just then, and nobody could tell whether the request was read.
+    // Uses a new connection: a kept-alive one may be closed at this moment, and it would be unknown whether the request was read.
     const outgoing = request(url, {
       method,
       headers: { ...headers, 'accept-encoding': 'identity' },

@@ -1,11 +1,11 @@
-/** @module The file of `serve --mcp`: servers by name, and what the proxy does with the calls of each. */
+/** @module The file of `serve --mcp`: servers by name, and the rules for their calls. */
 import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { type Effects, OFFICIAL_EFFECTS, parseEffects } from '../effects.ts'
 
 export interface McpUpstream {
   readonly name: string
   readonly url: string
-  /** Sent with each request: the server's own credentials, and no business of a host. */
+  /** Headers sent with each request: the proxy's credentials for the server, which hosts never see. */
   readonly headers: Readonly<Record<string, string>>
   readonly effects: Effects
   readonly agent?: string
@@ -21,7 +21,7 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/
 const MEMBERS: readonly string[] = ['url', 'headers', 'effects', 'agent', 'pin', 'whenLedgerIsAway']
 const FORM = '{"servers": {"NAME": {"url": "http://127.0.0.1:3001/mcp", "effects": "everything"}}}'
 
-/** A message where the text is no such file. */
+/** Returns an error message if the text is not a valid file. */
 export function parseUpstreams(text: string, env: Environment): Parsed<ReadonlyMap<string, McpUpstream>> {
   const file = parseJsonOrUndefined(text)
   const servers = isJsonObject(file) ? file.servers : undefined
@@ -71,7 +71,7 @@ function effectsOf(value: Json | undefined): Parsed<Effects> {
   return read.ok ? { ok: true, value: read.effects } : fault(`effects: ${read.message}`)
 }
 
-/** `{"authorization": {"env": "FILES_AUTHORIZATION"}}`, or the text itself where it is no secret. */
+/** `{"authorization": {"env": "FILES_AUTHORIZATION"}}`, or the value itself if it is not secret. */
 function headersOf(value: Json, env: Environment): Parsed<Readonly<Record<string, string>>> {
   if (!isJsonObject(value)) return fault('headers takes names with texts, or with {"env": "VARIABLE"}')
   const read: [string, string][] = []

@@ -1,4 +1,4 @@
-/** @module `countersign approvals`: the commands about calls that wait for somebody's yes. */
+/** @module `countersign approvals`: commands about calls that wait for an approval. */
 import type { CliCommand } from '../cli-command.ts'
 import { flag } from '../flag.ts'
 import { asking, limitFlag } from './asking.ts'

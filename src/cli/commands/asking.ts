@@ -1,4 +1,4 @@
-/** @module The flags of every command that asks a ledger: over HTTP with `--url`, else the store. */
+/** @module Flags of every command that queries a ledger: over HTTP with `--url`, otherwise from the store. */
 import type { CliCommand } from '../cli-command.ts'
 import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, trustNothingFlag, urlFlag } from '../flag.ts'
 

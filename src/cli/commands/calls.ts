@@ -1,4 +1,4 @@
-/** @module `countersign calls`: the commands about tool calls. */
+/** @module `countersign calls`: commands about tool calls. */
 import type { CliCommand } from '../cli-command.ts'
 import { flag } from '../flag.ts'
 import { asking, limitFlag } from './asking.ts'

@@ -1,4 +1,4 @@
-/** @module The commands that stand between an agent and its tools. */
+/** @module Commands that run between an agent and its tools and record the calls. */
 import type { CliCommand } from '../cli-command.ts'
 import { choice, flag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
 

@@ -1,4 +1,4 @@
-/** @module The commands that check and prove, offline. */
+/** @module Commands that verify and prove offline. */
 import type { CliCommand } from '../cli-command.ts'
 import { flag, jsonFlag, PLACE, tenantFlag, trustNothingFlag } from '../flag.ts'
 

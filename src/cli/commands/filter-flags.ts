@@ -1,4 +1,4 @@
-/** @module The filters of audit queries as flags, made from the one table of audit fields. */
+/** @module The filters of audit queries as flags, generated from the table of audit fields. */
 import type { Option } from 'commander'
 import { AUDIT_FILTERS, type FilterName } from '../../../schemas/audit-fields.ts'
 import { EVENTS } from '../../../schemas/events.ts'
@@ -6,7 +6,7 @@ import { flag, flagNameOf } from '../flag.ts'
 
 const HEADING = 'Filters (events that fit all of them):'
 
-/** Those that are named, or all. */
+/** The named filters, or all of them. */
 export function filterFlags(names?: readonly FilterName[]): readonly Option[] {
   return AUDIT_FILTERS.filter(({ name }) => names === undefined || names.includes(name)).map(
     ({ name, about, input, compare }) => {

@@ -1,4 +1,4 @@
-/** @module The commands that look into a ledger: over HTTP with `--url`, else into the store. */
+/** @module Commands that inspect a ledger: over HTTP with `--url`, otherwise from the store. */
 import type { Option } from 'commander'
 import type { FilterName } from '../../../schemas/audit-fields.ts'
 import {
@@ -54,7 +54,7 @@ export function inspectionCommands(program: CliCommand): void {
     .runs(async () => (await import('../tail.ts')).tail)
 }
 
-/** One command a query, so that each takes its own filters and no other. */
+/** One command per query, so that each accepts only its own filters. */
 function audit(program: CliCommand): void {
   const group = program
     .command('audit')

@@ -1,4 +1,4 @@
-/** @module `countersign keys`: the commands about keys. */
+/** @module `countersign keys`: commands about keys. */
 import type { CliCommand } from '../cli-command.ts'
 import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
 

@@ -1,4 +1,4 @@
-/** @module The commands about policies: what moves in recorded runs, and what a policy would have said to them. */
+/** @module Commands about policies: learn from recorded runs which places change (`moves`), adopt declared places, and try a policy on recorded handoffs. */
 import type { CliCommand } from '../cli-command.ts'
 import { flag } from '../flag.ts'
 import { asking } from './asking.ts'

@@ -1,4 +1,4 @@
-/** @module `countersign runs`: the commands about runs. */
+/** @module `countersign runs`: commands about runs. */
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import type { CliCommand } from '../cli-command.ts'
 import { flag } from '../flag.ts'
@@ -52,7 +52,7 @@ export function runsCommands(program: CliCommand): void {
     .runs(async () => (await import('../runs.ts')).rollbackRun)
 }
 
-/** The lists of one run, now or as they were. */
+/** The lists of one run, now or in the past. */
 function listCommands(group: CliCommand): void {
   asking(group.command('reservations'))
     .description('what a run reserved of its budget and what became of each, oldest first')

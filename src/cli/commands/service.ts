@@ -1,4 +1,4 @@
-/** @module The commands that run a ledger and look after its store. */
+/** @module Commands that run a ledger and maintain its store. */
 import { SETTINGS, type SettingName } from '../../settings/settings.ts'
 import { SCOPES } from '../../signing/token-claims.ts'
 import type { CliCommand } from '../cli-command.ts'
@@ -40,7 +40,7 @@ export function serviceCommands(program: CliCommand): void {
     .runs(async () => (await import('../tour.ts')).tour)
 }
 
-/** Everything but the keys that a reader has pinned. */
+/** All settings except the file of pinned keys. */
 const SERVE_SETTINGS = (Object.keys(SETTINGS) as SettingName[]).filter((name) => name !== 'known-keys')
 
 function serve(program: CliCommand): void {

@@ -1,4 +1,4 @@
-/** @module The commands about the command line itself. */
+/** @module Commands about the command line itself. */
 import { CliCommand } from '../cli-command.ts'
 import { usageFailure } from '../failure.ts'
 import { jsonFlag } from '../flag.ts'

@@ -1,4 +1,4 @@
-/** @module `countersign signals`: what comes from outside to runs that wait for it. */
+/** @module `countersign signals`: sends external signals to runs that wait for them. */
 import type { CliCommand } from '../cli-command.ts'
 import { flag } from '../flag.ts'
 import { asking } from './asking.ts'

@@ -1,4 +1,4 @@
-/** @module `countersign suspects`: the commands about changes that were accepted and that nothing explains. */
+/** @module `countersign suspects`: commands about accepted changes without an explanation. */
 import type { CliCommand } from '../cli-command.ts'
 import { flag } from '../flag.ts'
 import { asking, limitFlag } from './asking.ts'

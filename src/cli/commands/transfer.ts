@@ -1,10 +1,10 @@
-/** @module The commands that take a history out, in, or elsewhere. */
+/** @module Commands that export, import or copy a history. */
 import type { FormatName } from '../../export/formats.ts'
 import type { CliCommand } from '../cli-command.ts'
 import { choice, flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
 import { filterFlags } from './filter-flags.ts'
 
-/** Spelt out, so that the formats themselves are loaded by exports alone; the compiler names one that is missing. */
+/** Listed here so that only exports load the modules of the formats; the compiler reports a missing one. */
 const FORMATS: Readonly<Record<FormatName, true>> = {
   jsonl: true,
   csv: true,

@@ -1,10 +1,7 @@
-/**
- * Opens an event below its row, where it is listed: its page is fetched, and what it says is put in place. Without this script the same
- * link leads to that page.
- */
+/** Opens an event below its row in a list: fetches the event's page and inserts its content. Without this script the same link opens that page. */
 export {}
 
-/** Addresses of the events that are open: a live page that is brought up to date opens them again. */
+/** Addresses of the open events; they are opened again after a live page is refreshed. */
 const opened = new Set<string>()
 
 document.addEventListener('click', (event) => {
@@ -53,7 +50,7 @@ async function open(link: HTMLAnchorElement): Promise<void> {
   }
 }
 
-/** The parts of its page; a proof is checked there alone. A refusal of the page is shown as it is. */
+/** The parts of the event's page, without the proof, which is checked only on that page. A refusal is shown as it is. */
 function shown(page: Document, href: string): readonly Node[] {
   const main = page.querySelector('main')
   const parts = main?.querySelector('.columns') ?? main?.querySelector('.problem')

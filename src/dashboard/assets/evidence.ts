@@ -1,4 +1,4 @@
-/** The checks of one event, each with its verdict: pure but for Web Crypto, so that tests run them without a page. */
+/** The checks of one event, each with its verdict; pure except for Web Crypto, so that tests run them without a page. */
 import {
   fromBase64url,
   leafHash,
@@ -12,14 +12,14 @@ import {
   verifyCheckpoint,
 } from './merkle.ts'
 
-/** What the page fetches: the texts that were signed, the header before them, and the proof. */
+/** The fetched evidence: the signed texts, the previous header, and the proof. */
 export interface Evidence {
   readonly header: string
   readonly salt: string
   readonly data: string
-  /** Header text of the event before; absent at the first. */
+  /** Header text of the previous event; absent for the first event. */
   readonly before?: string
-  /** C2SP tlog-proof; absent while no checkpoint covers the event. */
+  /** C2SP tlog-proof; absent until a checkpoint covers the event. */
   readonly proofFile?: string
   readonly verifierKey?: string
 }
@@ -71,7 +71,7 @@ async function checkLink({ header, before }: Evidence): Promise<Verdict> {
   return bad(`The event before it hashes to ${digest}, the header names ${prev}.`)
 }
 
-/** The key comes with every proof: where there is none, the token may not see the log. */
+/** The server sends the key with every proof: if it is absent, the token has no access to the log. */
 function withoutProof(verifierKey: string | undefined): string {
   if (verifierKey === undefined) return 'Proofs of the log need a token with audit:read.'
   return 'No checkpoint covers this event yet: one is signed within seconds, or, where the file of the logs is being made anew, once that is done. Come back then.'

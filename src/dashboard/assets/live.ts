@@ -1,10 +1,10 @@
 /**
- * Keeps a page up to date: the server says that something changed, the page is fetched anew, and the part that is alive is put in
- * place of the old one. What is read or focused stays where it is; without this script a reload does the same.
+ * Keeps a page up to date: when the server reports a change, the page is fetched again, and its live part replaces the old one. Scroll position and focus are
+ * kept; without this script a reload does the same.
  */
 export {}
 
-/** Changes that come together are shown together; however many go on coming, the page is never behind by much more than this. */
+/** Changes within this time are shown together; however many follow, the page is never behind by much more than this. */
 const TOGETHER_MS = 500
 
 const part = document.getElementById('live')
@@ -21,7 +21,7 @@ function follow(address: string): void {
     while (isDue) {
       await new Promise((resolve) => setTimeout(resolve, TOGETHER_MS))
       isDue = false
-      // The next change tries again.
+      // After a failure, the next change tries again.
       await refresh().catch(() => undefined)
     }
     isAtWork = false

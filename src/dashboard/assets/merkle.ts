@@ -1,6 +1,6 @@
 /**
- * What a browser needs to check a proof by itself: SHA-256 and Ed25519 of Web Crypto, RFC 6962 hashing, C2SP notes. Nothing here
- * asks the server for an opinion.
+ * The functions that a browser needs to check a proof on its own: SHA-256 and Ed25519 of Web Crypto, RFC 6962 hashing, C2SP notes. Nothing here relies on the
+ * server's judgement.
  */
 
 const encoder = new TextEncoder()
@@ -33,7 +33,7 @@ export interface Inclusion {
   readonly proof: readonly Uint8Array[]
 }
 
-/** The root that a proof leads to (RFC 9162 section 2.1.3.2); undefined where its length does not fit index and size. */
+/** The root that a proof leads to (RFC 9162 section 2.1.3.2); undefined if its length does not fit index and size. */
 export async function rootOfProof({ index, size, leaf, proof }: Inclusion): Promise<Uint8Array | undefined> {
   if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size) return undefined
   let [node, last] = [BigInt(index), BigInt(size - 1)]
@@ -78,7 +78,7 @@ function hashOf(line: string): Uint8Array {
 }
 
 export interface Checkpoint {
-  /** What was signed. */
+  /** The signed text. */
   readonly text: string
   readonly origin: string
   readonly size: number
@@ -115,7 +115,7 @@ export interface VerifierKey {
 
 const ED25519 = 1
 
-/** `<name>+<8 hex>+base64(type || key)` with the id that belongs to it (C2SP signed-note). Throws `TypeError` for anything else. */
+/** Parses `<name>+<8 hex>+base64(type || key)` and checks its key id (C2SP signed-note). Throws `TypeError` for anything else. */
 export async function parseVerifierKey(text: string): Promise<VerifierKey> {
   const [, name = '', keyId = '', encoded = ''] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text.trim()) ?? []
   const typed = fromBase64(encoded)

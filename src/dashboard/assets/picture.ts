@@ -1,4 +1,4 @@
-/** Arrow keys go from mark to mark in the picture: one stop for Tab, whatever the number of events. */
+/** Arrow keys move between the marks of the picture: it is one Tab stop, whatever the number of events. */
 
 const BACK = new Set(['ArrowLeft', 'ArrowUp'])
 const ON = new Set(['ArrowRight', 'ArrowDown'])

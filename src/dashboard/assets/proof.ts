@@ -1,4 +1,4 @@
-/** Fetches what was signed, checks it here, and says of each check how it ended. The verifier key is the one in the field. */
+/** Fetches the signed texts, checks them in the browser, and shows the result of each check. The verifier key is taken from the text field. */
 import { type Check, checkEvidence, type Evidence } from './evidence.ts'
 
 const MARKS = { good: '\u2713', bad: '\u2717', open: '\u2013' } as const

@@ -1,4 +1,4 @@
-/** Offers the reader's own zone beside UTC, and says in the title of each time what it is there. */
+/** Offers the browser's time zone in addition to UTC, and adds the local time to the title of each time. */
 export {}
 
 const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()

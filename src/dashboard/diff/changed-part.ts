@@ -1,6 +1,6 @@
-/** @module Where two texts differ: what they begin and end with alike is set aside, whole words of it. */
+/** @module The difference between two texts: the common beginning and end are split off, at word boundaries. */
 
-/** The text as start, changed part and end. */
+/** The text, split into common beginning, changed part and common end. */
 export function changedPart(text: string, other: string): readonly [start: string, changed: string, end: string] {
   if (text === other) return [text, '', '']
   const shorter = Math.min(text.length, other.length)

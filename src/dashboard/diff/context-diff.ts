@@ -1,6 +1,6 @@
 /**
- * @module Two contexts as lines side by side, as a code host shows a change: what stayed is folded away, what changed stands next to
- * each other, and each finding stands at the line it is about. Pure.
+ * @module Two contexts as lines next to each other, like a code host shows a change: unchanged values are folded, old and new values are side by side, and
+ * each finding is at the line that it is about. Pure.
  */
 import type { Finding } from '../../../schemas/finding.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
@@ -13,16 +13,16 @@ export type LineKind = 'same' | 'inside' | 'added' | 'removed' | 'changed' | 'fo
 export interface DiffLine {
   readonly kind: LineKind
   readonly depth: number
-  /** Key of the member, or what tells the element of a list. */
+  /** Key of the member, or the identity of the list element. */
   readonly label: string
-  /** JSON Pointer into `before`; into `after` for what was added. */
+  /** JSON Pointer into `before`, or into `after` for an added value. */
   readonly pointer: string
   readonly before?: string
   readonly after?: string
   readonly findings: readonly Finding[]
-  /** Reason for which the change was permitted. */
+  /** Reason that permitted the change. */
   readonly reason?: string
-  /** Values that are folded away here. */
+  /** Number of unchanged values that are folded here. */
   readonly folded?: number
 }
 
@@ -34,10 +34,10 @@ export interface DiffOptions {
 
 export interface ContextDiff {
   readonly lines: readonly DiffLine[]
-  /** Lines that the limit left out. */
+  /** Number of lines beyond the limit. */
   readonly omitted: number
   readonly changes: number
-  /** Findings about places that no line shows. */
+  /** Findings whose place no line shows. */
   readonly unplaced: readonly Finding[]
 }
 
@@ -173,7 +173,7 @@ function elementsOf({ before, after, beforeAt, afterAt }: Pair): readonly Pair[]
 
 const VALUE_CHARS = 4_000
 
-/** Strings without their quotes are easier to read; one that could be taken for another kind of value keeps them. */
+/** Strings are easier to read without quotes; a string that could be taken for another kind of value keeps them. */
 function shownText(value: Json): string {
   const text = typeof value === 'string' && !looksLikeJson(value) ? value : valueText(value)
   return text.length > VALUE_CHARS ? `${text.slice(0, VALUE_CHARS)}\u2026 (${text.length} characters)` : text

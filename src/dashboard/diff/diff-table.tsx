@@ -1,4 +1,4 @@
-/** @module The diff as a table: before on the left, after on the right, findings right under the line they are about. */
+/** @module The diff as a table: before on the left, after on the right, findings directly below the line that they are about. */
 import type { Finding } from '../../../schemas/finding.ts'
 import { plural } from '../format.ts'
 import { Data } from '../parts/data.tsx'

@@ -1,18 +1,18 @@
-/** @module Which element of one list is which of another: by what names it, else by its value, else by nothing. */
+/** @module Matches the elements of two lists: by the member that names them, otherwise by value. */
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
 import { valueText } from './value-text.ts'
 
 export interface MemberPair {
-  /** Index before; absent for what was added. */
+  /** Index in the old list; absent for an added element. */
   readonly from?: number
-  /** Index after; absent for what was removed. */
+  /** Index in the new list; absent for a removed element. */
   readonly to?: number
   readonly label: string
 }
 
 const NAMES = ['id', 'key', 'name'] as const
 
-/** What names an element of a list, as the validator names it (JUD-12). */
+/** The identity of a list element, as the validator determines it (JUD-12). */
 export function identityOf(value: Json): string {
   if (isJsonObject(value)) {
     for (const name of NAMES) {
@@ -23,7 +23,7 @@ export function identityOf(value: Json): string {
   return valueText(value)
 }
 
-/** Those of before in their order, then those that were added in theirs. */
+/** The elements of the old list in order, followed by the added elements in order. */
 export function pairMembers(before: readonly Json[], after: readonly Json[]): readonly MemberPair[] {
   const waiting = new Map<string, number[]>()
   after.forEach((value, index) => {

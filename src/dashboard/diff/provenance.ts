@@ -1,6 +1,6 @@
 /**
- * @module On what evidence a value rests: which handoff established it, and which recorded output or input of the run held it before.
- * One pass over the run; contexts are rebuilt as the ledger made them.
+ * @module The evidence for a value: which handoff established it, and which recorded output or input of the run contained it before. One pass over the run;
+ * contexts are rebuilt as the ledger built them.
  */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import { ignore } from '../../../projections/fold-table.ts'
@@ -20,7 +20,7 @@ export interface Established {
 
 export interface Source {
   readonly revision: number
-  /** `input`, or the tool whose output it was. */
+  /** `input`, or the tool that returned the output. */
   readonly what: string
 }
 
@@ -29,10 +29,10 @@ export interface Provenance {
   readonly sources: readonly Source[]
 }
 
-/** Beyond so many events nothing is looked for: a page is no place for a long search. */
+/** Runs with more events are not searched: the search would take too long for a page. */
 export const PROVENANCE_EVENTS_MAX = 20_000
 const SOURCES_MAX = 3
-/** Shorter texts occur by chance. */
+/** Shorter texts match by chance. */
 const TELLING_CHARS = 4
 
 type Place = readonly string[]
@@ -46,7 +46,7 @@ interface Question {
   value: string | undefined
 }
 
-/** What an event is to a value: where it may come from, or what established it. */
+/** The role of an event type for a value: where it may come from, or what established it. */
 const ROLES = {
   ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
@@ -81,7 +81,7 @@ const ROLES = {
   RunRewound: 'rewind',
 } as const satisfies Record<RunEventType, string | null>
 
-/** For each pointer into `before`: where its value came from. Feed it the events before the refused one, in order. */
+/** For each pointer into `before`, the origin of its value. `take` expects the events before the refused one, in order. */
 export class ProvenanceSearch {
   readonly #questions: readonly Question[]
   readonly #policy: ExtendPolicy
@@ -154,7 +154,7 @@ export class ProvenanceSearch {
   }
 }
 
-/** The pointer with the elements of lists named, so that it holds in earlier contexts, too. */
+/** The pointer with list elements replaced by their identities, so that it also applies to earlier contexts. */
 function placeOf(document: JsonObject, pointer: string): Place | undefined {
   const tokens = parsePointer(pointer)
   if (tokens === undefined) return undefined
@@ -183,7 +183,7 @@ function valueAt(document: Json, place: Place): Json | undefined {
   return value
 }
 
-/** A text to look for in recorded outputs, as it stands in canonical JSON; undefined where it would tell nothing. */
+/** Text to search for in recorded outputs, as in canonical JSON; undefined if matches would not be meaningful. */
 function needleOf(value: Json | undefined): string | undefined {
   const own = isJsonObject(value) && value.value !== undefined ? value.value : value
   if (typeof own === 'string' && own.length >= TELLING_CHARS) return JSON.stringify(own)

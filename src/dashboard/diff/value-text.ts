@@ -1,7 +1,7 @@
-/** @module A value as one text, the same for equal values. */
+/** @module A value as a text that is the same for equal values. */
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
 
-/** Order of keys does not tell contexts apart. */
+/** Contexts that differ only in the order of keys are equal. */
 export function valueText(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(valueText).join(',')}]`
   if (!isJsonObject(value)) return JSON.stringify(value)

@@ -1,4 +1,4 @@
-/** @module What waits for somebody's yes: the queue, one of them with all that it takes to decide, and the decision. No script is needed. */
+/** @module Pending approvals: the queue, one approval with all the facts for a decision, and the decision. Works without scripts. */
 import { z } from 'zod'
 import type { ContextAnswer } from '../../../schemas/answers/runs.ts'
 import { DecideApproval } from '../../../schemas/approval.ts'
@@ -26,13 +26,13 @@ import { type Run, runOf } from '../run-row.ts'
 import { asOfIn } from './audit-filters.ts'
 import { auditOf } from './audit-query.ts'
 
-/** Shown at once; the API and the command line list them all. */
+/** Number of approvals shown; the API and the command line list all. */
 const QUEUE_SHOWN = 50
 
 const QueueQuery = z.object({
-  /** The log as it was with so many events. */
+  /** Size of the log at the shown moment. */
   asOf: z.string().max(15).optional(),
-  /** Where a page of the past goes on: the leaf of a request, and the last event of that log. */
+  /** Cursor of a page of the past: the leaf of a request, and the last event of that log. */
   place: z
     .string()
     .regex(/^\d{1,15}~[0-9a-f-]{36}$/, 'this is no place in the list')
@@ -127,7 +127,7 @@ export const approvalPage = pageRoute({
   },
 })
 
-/** The form says which arguments its reader saw: a decision on others is refused. */
+/** The form states which arguments its reader saw: a decision on different arguments is refused. */
 export const decideApproval = pageRoute({
   path: '/runs/:run/approvals/:approval',
   method: 'post',
@@ -177,7 +177,7 @@ interface AroundIt {
   readonly after: ContextAnswer
 }
 
-/** What the run has established, or had, and what its last step changed. */
+/** The run's context at the moment, and the change by its last step. */
 async function aroundIt({ deps, caller, run }: View, moment: Moment | undefined): Promise<AroundIt> {
   const at = moment === undefined ? {} : { revision: moment.revision }
   const after = orRefused(await deps.ledger.context(caller, run, at))

@@ -1,4 +1,4 @@
-/** @module The filters of a question: as the address holds them, as the audit takes them. */
+/** @module The filters of a question: from the address to the form that the audit expects. */
 import type { z } from 'zod'
 import { AUDIT_FILTERS } from '../../../schemas/audit-fields.ts'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
@@ -9,16 +9,16 @@ import { instantOf, isZone } from '../when.ts'
 
 export interface AuditFilters {
   readonly filter: z.output<typeof EventQueryParams>
-  /** As they were typed. */
+  /** The filters as typed. */
   readonly typed: Readonly<Record<string, string>>
   readonly extra: { readonly [N in (typeof EXTRA)[number]]?: string }
-  /** The log as it was with so many events. */
+  /** Size of the log at the shown moment. */
   readonly asOf: number | undefined
-  /** Types that are written as a matter of course were left out, and nobody had requested that. */
+  /** Whether routine types were left out without a filter that requested it. */
   readonly narrowed: boolean
 }
 
-/** Only what the query takes; a filter that cannot be read is refused, not passed over. */
+/** Only the filters that the query supports; an invalid filter is refused, not ignored. */
 export function filtersOf(name: AuditQueryName, query: Readonly<Record<string, unknown>>, nowMs: number): AuditFilters {
   const { filters }: AuditQueryDefinition = AUDIT_QUERIES[name]
   const typed = Object.fromEntries(filters.flatMap((each) => typedAs(query, each)))
@@ -26,7 +26,7 @@ export function filtersOf(name: AuditQueryName, query: Readonly<Record<string, u
   if (typeof zone !== 'string' || !isZone(zone))
     throw new Refused({ code: 'invalid-query', detail: 'zone: give a zone such as UTC, Europe/Berlin or +02:00' })
   const entries = Object.entries(typed).map(([each, text]) =>
-    // What is no time is refused by the schema, in its own words.
+    // A text that is no time is refused by the schema, with its message.
     isTime(each) ? [each, instantOf(text, { nowMs, zone }) ?? text] : [each, text],
   )
   const params: Readonly<Record<string, string>> = Object.fromEntries(entries)
@@ -48,7 +48,7 @@ function typedAs(query: Readonly<Record<string, unknown>>, name: string): readon
   return typeof value === 'string' ? [[name, value]] : []
 }
 
-/** Beyond what the log has it is refused by whoever knows that. */
+/** The called function refuses a size beyond that of the log. */
 export function asOfIn(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)

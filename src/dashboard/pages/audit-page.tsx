@@ -1,4 +1,4 @@
-/** @module The auditors' questions as pages: one a named query, made from the table of the queries. */
+/** @module The auditors' questions as pages: one per named query, generated from the table of queries. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_TENANT, READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
@@ -159,7 +159,7 @@ function AuditBody({ name, definition, typed, page, missing, narrowed }: BodyPro
   )
 }
 
-/** A filter that nobody typed says that it is on. */
+/** Tells the reader that a default filter is active. */
 function Narrowed({ to }: { readonly to: string }) {
   return (
     <p class="notice">

@@ -1,4 +1,4 @@
-/** @module Asking the auditors' index for a page, and what to say where there is none. */
+/** @module Queries of the auditors' index for a page, and the refusal if there is no index. */
 
 import { type Json, parseJson } from '../../../schemas/json.ts'
 import type { AuditPage, AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
@@ -10,7 +10,7 @@ export function auditOf({ deps }: Pick<View, 'deps'>): AuditReads {
   throw new Refused({ code: 'not-found', detail: 'This ledger keeps no index for auditors.' })
 }
 
-/** Each answer is on record before it is sent. */
+/** Each answer is recorded before it is sent. */
 export async function queryAudit(
   view: Pick<View, 'deps' | 'caller'>,
   question: AuditQuestion,
@@ -21,7 +21,7 @@ export async function queryAudit(
   throw new Refused({ code: found.code, detail: found.detail })
 }
 
-/** Where a listing goes on: the log it is pinned to, and the place in it. Undefined for text that is none. */
+/** Parses the cursor of a listing: the log that it is pinned to, and the place in it. Undefined for an invalid cursor. */
 export function placeOf(
   text: string | undefined,
 ): Pick<AuditPageRequest, 'after' | 'treeSize' | 'eventId'> | undefined {

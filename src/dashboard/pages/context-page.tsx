@@ -1,4 +1,4 @@
-/** @module The established context as it was at any step: going through a run's time, step by step. */
+/** @module The established context at any step of a run. */
 import type { ContextAnswer } from '../../../schemas/answers/runs.ts'
 import { READ_PAYLOADS } from '../../access/access.ts'
 import { type Moment, MomentQuery, momentOf, within } from '../moment.ts'
@@ -39,7 +39,7 @@ interface ContextProps {
   readonly run: string
   readonly moment: Moment | undefined
   readonly found: ContextAnswer
-  /** The step that is established now. */
+  /** The latest step at the shown moment. */
   readonly current: number
 }
 

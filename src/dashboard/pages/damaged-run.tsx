@@ -1,4 +1,4 @@
-/** @module A run that does not verify: no state, no picture and no sums are made of it; its events are shown as they lie there. */
+/** @module A run that does not verify: no state, picture or sums are computed; its events are shown as stored. */
 import { READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import { count } from '../format.ts'
@@ -12,7 +12,7 @@ import { type EventRow, rowOf } from '../story/event-rows.ts'
 const WINDOW_EVENTS = 200
 const NO_NAMES = { spanOf: new Map<string, never>() }
 
-/** `detail`: what the ledger says of it. */
+/** `detail`: the ledger's description of the damage. */
 export async function damagedRun(view: View<{ readonly from?: number | undefined }>, detail: string): Promise<Page> {
   const { caller, deps, run, query } = view
   const from = query.from ?? 0
@@ -21,7 +21,7 @@ export async function damagedRun(view: View<{ readonly from?: number | undefined
   const events = orRefused(found)
   const last = found.ok ? found.revision : 0
   const rows = events.map((event) => rowOf(event, NO_NAMES))
-  // Still a fault of the server: whoever asks by a script must not take this for a run.
+  // The status is a server error: a script must not take this page for a sound run.
   return {
     title: `${run}: does not verify`,
     nav: 'runs',

@@ -1,4 +1,4 @@
-/** @module Places that the agents of a run declared to move, each with its kind, its reason and who said so; and the same as members of a policy, to take along. */
+/** @module Places that the agents of a run declared as changing, each with its kind, reason and agent; also as members of a policy for download. */
 import type { RunAnswer } from '../../../schemas/answers/runs.ts'
 import { READ_RUNS } from '../../access/access.ts'
 import { adoptedMoves } from '../../domain/validator/declared/adopted.ts'
@@ -37,7 +37,7 @@ export const declaredPage = pageRoute({
   },
 })
 
-/** What `countersign policy adopt RUN` prints. */
+/** The output of `countersign policy adopt RUN`. */
 export const declaredPolicy = pageRoute({
   path: '/runs/:run/declared/policy.json',
   access: READ_RUNS,

@@ -1,4 +1,4 @@
-/** @module What changed between two steps of a run, with what the validator would say of that change in one go. */
+/** @module The changes between two steps of a run, with the validator's findings for them as a single change. */
 import { z } from 'zod'
 import type { ContextAnswer } from '../../../schemas/answers/runs.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -70,7 +70,7 @@ async function contextAt({ deps, caller, run }: View, step: number): Promise<Con
   return orRefused(await deps.ledger.context(caller, run, { step }))
 }
 
-/** Reasons that accepted handoffs gave between the two. */
+/** Reasons given by accepted handoffs between the two steps. */
 async function reasonsBetween(
   { deps, caller, run }: View,
   from: ContextAnswer,

@@ -1,4 +1,4 @@
-/** @module Calls in doubt of the whole tenant: what nobody but a person can go on from. */
+/** @module Calls in doubt of the whole tenant: only a person can decide how they ended. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_OWN_PAYLOADS } from '../../access/access.ts'
@@ -45,7 +45,7 @@ interface DoubtsProps {
   readonly items: readonly JsonObject[]
   readonly next: string | undefined
   readonly isFirst: boolean
-  /** A call that was resolved just now. */
+  /** A call that was resolved just before. */
   readonly resolved: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** @module What can be taken along: the API's own answers under the session's token, so that its scopes, pins and records all hold. */
+/** @module Downloads: the API's own answers with the session's token, so that its scopes, pins and records all apply. */
 
 import { z } from 'zod'
 import { parseJson } from '../../../schemas/json.ts'
@@ -6,7 +6,7 @@ import { DOWNLOAD } from '../../access/access.ts'
 import { PAGE_HEADERS } from '../headers.ts'
 import { pageRoute, Refused } from '../page.ts'
 
-/** The only paths of the API that a session opens; each only reads. */
+/** The only API paths that a session can reach; all of them only read. */
 const OPEN = [
   /^runs\/[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\/(export|bundle)$/,
   /^(export|bundle)$/,
@@ -36,7 +36,7 @@ export const downloadRoute = pageRoute({
   },
 })
 
-/** A refusal of the API, as a page would throw it. */
+/** Throws a refusal of the API as a page's refusal. */
 function problemOf(text: string): never {
   const { code, detail } = parseJson(text) as { code: string; detail: string }
   throw new Refused({ code, detail })

@@ -1,4 +1,4 @@
-/** @module An event: what was signed, who wrote it, whether it fits, and its proof. */
+/** @module One event: its signed content, its author, its checks, and its proof. */
 import { z } from 'zod'
 import { Finding } from '../../../schemas/finding.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -21,7 +21,7 @@ import { describeEvent, type ToolNames } from '../story/describe.ts'
 
 const NoQuery = z.object({})
 
-/** A revision out of a path; one that is no number is one that no run has. */
+/** A revision from the path; for text that is no number, a revision that no run has. */
 export function revisionOf({ c }: View): number {
   const text = c.req.param('revision') ?? ''
   return /^\d{1,15}$/.test(text) ? Number(text) : Number.MAX_SAFE_INTEGER
@@ -56,7 +56,7 @@ export const eventPage = pageRoute({
   },
 })
 
-/** An outcome names its call by the id alone: the call says which tool it is of. */
+/** An outcome names its call only by id: the call names the tool. */
 async function toolOf({ deps, caller, run }: View, { data: { callId } }: LedgerEvent): Promise<ToolNames> {
   const found = typeof callId === 'string' ? await deps.ledger.call(caller, run, callId) : undefined
   const tool = found?.ok === true ? found.value.tool : undefined
@@ -127,14 +127,14 @@ function EventBody({ view: { run: runId, caller, deps }, moment, event, tools, f
   )
 }
 
-/** Those of a refused handoff have a page of their own. */
+/** Findings of an accepted handoff or an offered branch; those of a refused handoff have a separate page. */
 function remarksOf({ header, data }: LedgerEvent): readonly Finding[] {
   if (header.type !== 'EnvelopeAccepted' && header.type !== 'BranchOffered') return []
   const { findings } = data
   return Array.isArray(findings) ? findings.flatMap((each) => Finding.safeParse(each).data ?? []) : []
 }
 
-/** The order in which a reader asks. */
+/** Members in the order in which they are shown. */
 const SHOWN = [
   'id',
   'stream',
@@ -185,7 +185,7 @@ function Member({ value }: { readonly value: string }) {
   )
 }
 
-/** The texts as they were signed, and the proof: for scripts, and for tools that read JSON. */
+/** The signed texts and the proof, for scripts and for tools that read JSON. */
 export const evidenceRoute = pageRoute({
   path: '/runs/:run/events/:revision/evidence',
   access: READ_PAYLOADS,

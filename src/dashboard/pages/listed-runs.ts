@@ -1,4 +1,4 @@
-/** @module The rows of a page of runs: as they are, or as they were with so many events in the log. */
+/** @module The rows of a page of runs, current or at an earlier size of the log. */
 
 import { Refused, type View } from '../page.ts'
 import { RUNS, withQuery } from '../paths.ts'
@@ -11,9 +11,9 @@ const PAGE_ROWS = 50
 
 export interface ListedRuns {
   readonly rows: readonly Row[]
-  /** Address of the page behind this one. */
+  /** Address of the next page. */
   readonly next?: string
-  /** Events of the log that it is as of; absent: as things are. */
+  /** Size of the log at the shown moment; absent for the present. */
   readonly asOf?: number
 }
 

@@ -1,4 +1,4 @@
-/** @module What tells a page that it is out of date: names and revisions of runs that changed, and nothing of what changed in them. */
+/** @module Notifications that a page is out of date: names and revisions of runs that changed, without their content. */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { parseStream } from '../../../schemas/names.ts'
@@ -10,18 +10,18 @@ import { PAGE_HEADERS } from '../headers.ts'
 import { orRefused, pageRoute, Refused, type View } from '../page.ts'
 
 const RETRY_MS = 2_000
-/** Room for a position of any store, so that the place says nothing by its length. */
+/** Positions are padded to this length, so that the length of the sealed place reveals nothing. */
 const POSITION_CHARS = 48
 const LiveQuery = z.object({ after: z.string().max(256).optional() })
 type LiveQuery = z.output<typeof LiveQuery>
 
-/** Where a page stands that is made now: its stream goes on from there. */
+/** The current place for a new page: its stream continues from there. */
 export async function livePlace(ledger: Pick<Ledger, 'end' | 'places'>, caller: Caller): Promise<string | undefined> {
   const end = await ledger.end()
   return end === undefined ? undefined : sealed(ledger, caller, end)
 }
 
-/** Another text each time: where the store ends, other tenants decide. */
+/** Different for each call: the end of the store depends on other tenants, so equal places must not be recognizable. */
 function sealed({ places }: Pick<Ledger, 'places'>, { tenant }: Caller, position: Position): string {
   return places.seal(nameOf(tenant), position.padEnd(POSITION_CHARS) + randomBytes(SALT_BYTES).toString('base64url'))
 }
@@ -54,7 +54,7 @@ function opened({ c, deps, caller, query, session }: View<LiveQuery>, run: strin
   if (place !== undefined && text === undefined)
     throw new Refused({ code: 'invalid-cursor', detail: 'The place that the page stands at cannot be read.' })
   const after = text?.slice(0, POSITION_CHARS).trimEnd()
-  // It says its last word when its session ends; at the page's pace it would break instead.
+  // The stream sends a last frame when its session ends; with the page's pace it would break off instead.
   const { pace: _, ...reader } = caller
   const response = deps.openLive(c, {
     caller: reader,
@@ -73,7 +73,7 @@ interface TailRequest {
   readonly after: Position | undefined
 }
 
-/** A place that this store does not know is answered with `resync`: the page is loaded again. */
+/** A place that this store does not know is answered with `resync`: the page is then fetched again. */
 async function* frames(
   ledger: Ledger,
   { caller, run, after }: TailRequest,

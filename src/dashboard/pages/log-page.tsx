@@ -1,4 +1,4 @@
-/** @module The tenant's log: how far it reaches, what is signed, how it grew, and what to keep elsewhere. */
+/** @module The tenant's log: its size, its signatures, its growth, and the checkpoint to keep outside the ledger. */
 import type { Child } from 'hono/jsx'
 import { z } from 'zod'
 import { CheckpointSigned } from '../../../schemas/events/checkpoint-signed.ts'
@@ -21,7 +21,7 @@ import { downloadPath } from '../paths.ts'
 import { holdPastedAgainst } from '../saved-checkpoint.ts'
 import { auditOf, queryAudit } from './audit-query.ts'
 
-/** Checkpoints of the chart and the table, newest last. */
+/** Number of checkpoints in the chart and the table, newest last. */
 const CHECKPOINTS = 50
 
 export const logPage = pageRoute({
@@ -31,7 +31,7 @@ export const logPage = pageRoute({
   handle: (view) => logShown(view),
 })
 
-/** The same page, with the result of comparing a saved checkpoint with the log. */
+/** The same page with the result of comparing a saved checkpoint with the log. */
 export const checkCheckpoint = pageRoute({
   method: 'post',
   path: '/log/check',
@@ -67,7 +67,7 @@ async function logShown(view: View, pasted?: string): Promise<Page> {
   return { title: 'Log', nav: 'log', body }
 }
 
-/** The newest ones on record, with their bodies. */
+/** The newest recorded checkpoints, with their bodies. */
 async function checkpointsOf(view: View): Promise<readonly GrowthPoint[]> {
   const filter = { types: ['CheckpointSigned'] }
   const page = await queryAudit(view, { name: 'events', filter }, { limit: CHECKPOINTS, newestFirst: true })
@@ -167,7 +167,7 @@ function LogBody({ state, note, verifierKey, points, stamps, integrity, children
 
 const ROWS = 12
 
-/** As the text of a checkpoint has it, so that one can be held against the other. */
+/** In the same form as in a checkpoint's text, so that the two can be compared. */
 const rootAsSigned = (digest: string): string => toBase64(Buffer.from(digest.slice('sha256:'.length), 'hex'))
 
 function Checkpoints({ points }: { readonly points: readonly GrowthPoint[] }) {

@@ -1,4 +1,4 @@
-/** @module The first page: was anything altered, what was refused, what failed or is in doubt, who spent what, who read what. */
+/** @module The first page: alterations, refusals, failures and doubts, spend by agent, and reads by reader. */
 import { z } from 'zod'
 import { READ_OWN_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
@@ -25,7 +25,7 @@ const OverviewQuery = z.object({ period: z.enum(['1d', '7d', '30d', 'all'], 'tak
 
 type OverviewView = View<z.output<typeof OverviewQuery>>
 
-/** Whoever does not read the whole tenant begins with the runs. */
+/** Readers without access to the whole tenant are redirected to the runs. */
 export const overviewPage = pageRoute({
   path: '/overview',
   access: READ_OWN_RUNS,

@@ -1,4 +1,4 @@
-/** @module A refused handoff, whole: who for whom, what changed, on what evidence it was refused, what it cost, what was undone, and the proof. */
+/** @module A refused handoff with all its facts: agents, changes, evidence for the refusal, cost, undone calls, and the proof. */
 import { READ_PAYLOADS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
 import { MomentQuery, runThen } from '../moment.ts'
@@ -25,7 +25,7 @@ export const refusalPage = pageRoute({
   },
 })
 
-/** The newest one: where the list's badge leads. */
+/** The newest refusal: the target of the badge in the list. */
 export const latestRefusal = pageRoute({
   path: '/runs/:run/refusals',
   access: READ_PAYLOADS,

@@ -1,4 +1,4 @@
-/** @module One call in doubt: what is known of it, and a form to say how it ended. Works without a script. */
+/** @module One call in doubt: the known facts, and a form to state how it ended. Works without scripts. */
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { ResolveCall } from '../../../schemas/requests.ts'
@@ -41,7 +41,7 @@ export const resolveForm = pageRoute({
   },
 })
 
-/** What the form says; a sentence where it does not say enough. */
+/** The resolution in the form; an error message if the form is incomplete. */
 function resolutionIn(form: ReadonlyMap<string, string>): z.output<typeof ResolveCall> | string {
   const [outcome, reason = '', text = ''] = ['outcome', 'reason', 'result'].map((name) => form.get(name)?.trim())
   if (outcome !== 'executed' && outcome !== 'not-executed') return 'Say whether the call was executed.'
@@ -126,7 +126,7 @@ function whyOf(unknown: Json): string {
   return reason === '' ? String(cause) : `${cause}: ${reason}`
 }
 
-/** What was typed stays where the form has to be sent again. */
+/** Values that were typed are kept if the form has to be sent again. */
 function ResolveForm({ view: { run, session, form }, callId }: { readonly view: View; readonly callId: string }) {
   const typed = (name: string): string => form.get(name) ?? ''
   const options = [

@@ -65,7 +65,7 @@ export function FilterForm({ query, rows }: { readonly query: RunQuery; readonly
 
 const SUGGESTIONS_MAX = 60
 
-/** What the rows of this page have. */
+/** Suggestions from the rows of this page. */
 function Suggestions({ rows }: { readonly rows: readonly Row[] }) {
   const people = rows.flatMap(({ actor, principal }) => [actor, ...(principal === undefined ? [] : [principal])])
   const lists = {

@@ -1,4 +1,4 @@
-/** @module The filters of the run list: as the address holds them, as the ledger takes them. */
+/** @module The filters of the run list: from the address to the form that the ledger expects. */
 import { z } from 'zod'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import type { RunListFilter } from '../../ledger/ledger.ts'
@@ -7,7 +7,7 @@ import { instantOf, isZone, TIMES_TAKEN } from '../when.ts'
 const TEXT_MAX_CHARS = 256
 const Text = z.string().max(TEXT_MAX_CHARS)
 
-/** As it was typed: what it stands for depends on when and where it is read. */
+/** A time as typed: its meaning depends on when and in which zone it is read. */
 export const When = Text.refine((text) => instantOf(text, { nowMs: 0, zone: 'UTC' }) !== undefined, TIMES_TAKEN)
 export const Zone = z.string().max(64).refine(isZone, 'give a zone such as UTC, Europe/Berlin or +02:00')
 
@@ -31,9 +31,9 @@ export const RunQuery = z.object({
     .string()
     .regex(/^[0-9TZ:.-]{24}~[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'this is no place in the list')
     .optional(),
-  /** The log as it was with so many events. */
+  /** Size of the log at the shown moment. */
   asOf: z.string().max(15).optional(),
-  /** Where a page of the past goes on: the leaf of a start, and the last event of that log. */
+  /** Cursor of a page of the past: the leaf of a start, and the last event of that log. */
   place: z
     .string()
     .regex(/^\d{1,15}~[0-9a-f-]{36}$/, 'this is no place in the list')
@@ -42,7 +42,7 @@ export const RunQuery = z.object({
 
 export type RunQuery = z.output<typeof RunQuery>
 
-/** The period in UTC: what goes from a form to a question. */
+/** The period in UTC, for queries. */
 export function periodOf(
   { since, until, zone = 'UTC' }: Pick<RunQuery, 'since' | 'until' | 'zone'>,
   nowMs: number,
@@ -67,7 +67,7 @@ export function filterOf(query: RunQuery, { limit, nowMs }: { limit: number; now
   }
 }
 
-/** The same filters in an address. */
+/** The same filters as parameters of an address. */
 export function queryOf({ after: _, place: __, ...filters }: RunQuery): Readonly<Record<string, string | undefined>> {
   return filters
 }

@@ -1,4 +1,4 @@
-/** @module The runs of the tenant, newest first, with filters; those that refused a handoff are one click away. */
+/** @module The runs of the tenant, newest first, with filters, including one for runs that refused a handoff. */
 import { READ_OWN_RUNS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
 import { count, money, plural } from '../format.ts'
@@ -28,7 +28,7 @@ export const runListPage = pageRoute({
     return {
       title: 'Runs',
       nav: 'runs',
-      // What is past does not change.
+      // A view of the past does not change.
       scripts: runs.asOf === undefined ? ['live.js', 'zones.js'] : ['zones.js'],
       body: <RunList query={query} runs={runs} place={place} />,
     }
@@ -124,7 +124,7 @@ const isFiltered = ({ asOf: _, zone: __, ...query }: RunQuery): boolean =>
 
 function NoRuns({ query, isLast }: { readonly query: RunQuery; readonly isLast: boolean }) {
   const filtered = Object.values(query).some((value) => value !== undefined)
-  // Of the past a page looks at so many runs, whether they fit or not.
+  // For the past, a page examines a fixed number of runs, whether they match or not.
   if (!isLast) {
     return (
       <div class="empty">
@@ -238,7 +238,7 @@ const Amount = ({ text, none }: { readonly text: string; readonly none: boolean 
 const Cost = ({ cost, currency }: Pick<Row, 'cost' | 'currency'>) =>
   cost === undefined || cost === '0' ? <Amount text="0" none /> : <Amount text={money(cost, currency)} none={false} />
 
-/** Of a long run of the past: better no number than the one of now. */
+/** For a long run at an earlier moment: no number is better than the present one. */
 function NotCounted() {
   return (
     <span class="muted" title="This run had too many events by then to be counted for a list; its page has them">

@@ -1,4 +1,4 @@
-/** @module A run: what it is, what needs a look, its picture, and its events in words. */
+/** @module A run: its facts, its notices, its picture, and its events in words. */
 import { z } from 'zod'
 import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
@@ -25,7 +25,7 @@ import type { RunStory } from '../story/story-parts.ts'
 import { damagedRun } from './damaged-run.tsx'
 import { livePlace } from './live.ts'
 
-/** Events of one page: as many as fit a picture that can be read. */
+/** Events per page: as many as fit into a readable picture. */
 export const WINDOW_EVENTS = 200
 
 const RunPageQuery = MomentQuery.extend({
@@ -56,14 +56,14 @@ export const runPage = pageRoute({
     return {
       title: run.runId,
       nav: 'runs',
-      // What is past does not change.
+      // A view of the past does not change.
       scripts: ['picture.js', ...(isPast ? [] : ['live.js']), 'event-detail.js', 'zones.js'],
       body: <RunBody {...{ view, run, moment, last, story, window, rows, place }} />,
     }
   },
 })
 
-/** Without a place requested: the newest events. */
+/** The newest events by default. */
 function windowOf(from: number | undefined, revision: number): { readonly from: number; readonly to: number } {
   const newest = Math.max(0, Math.floor(revision / WINDOW_EVENTS) * WINDOW_EVENTS)
   const start = from === undefined || from > revision ? newest : from
@@ -89,7 +89,7 @@ function RunBody({ view, run, moment, last, story, window, rows, place }: BodyPr
   return (
     <>
       <AsItWas run={run.runId} moment={moment} last={last} />
-      {/* Outside of what is alive: nobody loses what he types to an update. */}
+      {/* Outside the live part: an update must not discard text that is being typed. */}
       <MomentForm run={run.runId} asOf={run.asOf} />
       {moment === undefined && <LiveStatus />}
       <div id="live" {...(moment === undefined && { 'data-live': withQuery(livePath(run.runId), { after: place }) })}>

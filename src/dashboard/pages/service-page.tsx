@@ -1,4 +1,4 @@
-/** @module What was done to the ledger itself: starts, ends, changed settings, rotated keys, and the tokens that were issued for the tenant. */
+/** @module Actions on the ledger itself: starts, stops, changed settings, rotated keys, and the tokens issued for the tenant. */
 import { z } from 'zod'
 import { declarationOf } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -6,7 +6,7 @@ import { READ_TENANT } from '../../access/access.ts'
 import { pageRoute } from '../page.ts'
 import { Badge, Data, Time } from '../parts/data.tsx'
 
-/** Newest ones of each; the API and the command line have the others. */
+/** Number of newest entries of each; the API and the command line have the others. */
 const ROWS = 50
 
 export const servicePage = pageRoute({
@@ -108,7 +108,7 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null)
 }
 
-/** Members in words, without the settings, which a start has in full under the API. */
+/** Members in words, without the settings, which the API returns in full. */
 function detailsOf({ settings: _, ...item }: JsonObject): string {
   return Object.entries(item)
     .map(([name, value]) => `${WORDS[name] ?? name} ${textOf(value)}`)

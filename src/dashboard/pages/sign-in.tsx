@@ -1,4 +1,4 @@
-/** @module Signing in and out. The token travels in a form's body, once, and is neither printed nor logged. */
+/** @module Signing in and out. The token is sent once, in the body of a form, and is neither displayed nor logged. */
 import { randomBytes } from 'node:crypto'
 import type { Principal } from '../../signing/tokens.ts'
 import { pageResponse, problemPage, seeOther, THEME_COOKIE } from '../answer.tsx'
@@ -53,7 +53,7 @@ function SignInForm({ csrf, next, fault }: FormProps) {
 }
 
 export interface SignInDeps extends Guard {
-  /** Of this process: what makes a form of ours before there is a session. */
+  /** Secret of this process, which authenticates its own forms before there is a session. */
   readonly secret: Uint8Array
 }
 
@@ -106,7 +106,7 @@ export function signIn(inputs: SignInDeps): (c: DashboardContext) => Promise<Res
 
 const NOT_RECORDED = 'Who signs in goes on record first, and the store takes no record now. Please try again later.'
 
-/** An entry of who read what (LOG-31). Where it cannot be written, whoever looks for the reason is let in all the same, unless every read must be on record. */
+/** Records the sign-in in the access record (LOG-31). If that fails, the reader is let in anyway to look for the cause, unless every read must be recorded. */
 async function recordSignIn({ ledger, log, strictAccess }: DashboardDeps, caller: Principal): Promise<boolean> {
   try {
     await ledger.audit?.record(caller, { query: 'sign-in' })
@@ -117,7 +117,7 @@ async function recordSignIn({ ledger, log, strictAccess }: DashboardDeps, caller
   }
 }
 
-/** Each refusal counts against the address; past its limit the answer is only when to come back. */
+/** Each refusal counts against the address; beyond its limit, the answer states only when to retry. */
 function refused(
   inputs: SignInDeps,
   c: DashboardContext,
@@ -133,7 +133,7 @@ function refused(
   return problemPage({ c, deps }, { status: 429, title: 'Too many refused sign-ins', detail })
 }
 
-/** Ends the session on the server: a copy of the cookie is worth nothing from now on. */
+/** Ends the session on the server: a copy of the cookie is then worthless. */
 export function signOut({ deps, sessions }: SignInDeps): (c: DashboardContext) => Promise<Response> {
   return async (c) => {
     const known = await signedIn(c, deps, sessions)

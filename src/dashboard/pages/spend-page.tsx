@@ -1,4 +1,4 @@
-/** @module What was spent, summed from the events: by agent, by model, by day and by run. */
+/** @module Spend, summed from the events: by agent, by model, by day and by run. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { addMoney } from '../../../schemas/money.ts'
@@ -16,9 +16,9 @@ import { asOfIn } from './audit-filters.ts'
 import { queryAudit } from './audit-query.ts'
 import { periodOf, When, Zone } from './run-filters.ts'
 
-/** Groups of a chart, the largest of each currency; the table behind it has them all. */
+/** Groups per chart, the largest of each currency; the linked table has all. */
 const GROUPS = 20
-/** The newest of them. */
+/** Number of newest days. */
 const DAYS = 60
 const CHARTS = [
   ['agent', 'By agent'],
@@ -48,7 +48,7 @@ export const spendPage = pageRoute({
         { limit, ...(treeSize !== undefined && { treeSize }) },
       )
     const total = await ask('tenant', GROUPS)
-    // All of them as of one size of the log: what they say adds up.
+    // All parts as of the same size of the log, so that their sums agree.
     const { treeSize } = total.asOf
     const [held, days, ...charts] = await Promise.all([
       queryAudit(view, { name: 'open-reservations', filter, whole: true }, { limit: GROUPS, treeSize }),
@@ -118,7 +118,7 @@ interface TotalsProps {
   readonly reserved: readonly Reserved[]
 }
 
-/** What was spent, and apart from it what is held for calls that have not ended. */
+/** The spend, and separately the amount reserved for calls that have not ended. */
 function Totals({ page, reserved }: TotalsProps) {
   const currencies = [...new Set(reserved.map(({ currency }) => currency))]
   const reservations = reserved.reduce((sum, each) => sum + each.reservations, 0)

@@ -1,4 +1,4 @@
-/** @module Open suspects: changes that were accepted and that nothing explains. Those of the tenant, those of a run, and the word of a person on them. No script is needed. */
+/** @module Open suspects: accepted changes without an explanation. Lists for the tenant and for a run, and the form for their review. Works without scripts. */
 import { z } from 'zod'
 import { ReviewSuspects } from '../../../schemas/requests.ts'
 import { COMMENT_MAX_CHARS } from '../../../schemas/value-forms.ts'
@@ -16,11 +16,11 @@ import { Unreadable } from '../parts/unreadable.tsx'
 import { eventPath, SUSPECTS, suspectsPath, withQuery } from '../paths.ts'
 import { type Suspect, suspectOf } from '../suspect-row.ts'
 
-/** Shown at once; the API and the command line list them all. */
+/** Number of suspects shown; the API and the command line list all. */
 const SHOWN = 100
 
 const QueueQuery = z.object({
-  /** Where the page behind another one begins: a run, and the place in its list. */
+  /** Cursor of the next page: a run, and the place in its list. */
   place: z
     .string()
     .regex(/^[^~]{1,64}~[^~]{1,256}~\d{0,16}$/, 'takes the place that a page before it named')
@@ -85,7 +85,7 @@ export const runSuspects = pageRoute({
   },
 })
 
-/** One word on all that are marked: a rejection goes back to before the first of them. */
+/** One decision on all marked suspects: a rejection rewinds to before the first of them. */
 export const reviewSuspects = pageRoute({
   path: '/runs/:run/suspects',
   method: 'post',
@@ -109,7 +109,7 @@ export const reviewSuspects = pageRoute({
   },
 })
 
-/** What the names of the boxes begin with. */
+/** Prefix of the checkboxes' names. */
 const MARK = 'suspect:'
 
 interface ReviewFormProps {

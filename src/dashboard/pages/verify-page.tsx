@@ -1,4 +1,4 @@
-/** @module Verifying a run now: every event reread, every mac and link checked, folded anew and held against its snapshots. */
+/** @module Verification of a run on request: every event is read again, every MAC and link is checked, and the fold is compared with the snapshots. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_RUNS } from '../../access/access.ts'

@@ -1,4 +1,4 @@
-/** @module Was anything altered: what is on record as broken, how far the store was read again, and what is signed by whom. */
+/** @module The card about alterations: recorded faults, the last whole scrub, and the signatures of the log. */
 
 import type { IntegrityState } from '../../ledger/integrity/integrity.ts'
 import type { LogState } from '../../ledger/log/tenant-logs.ts'
@@ -13,7 +13,7 @@ import { QuestionCard } from './question-card.tsx'
 export interface AlteredCardProps {
   readonly integrity: IntegrityState
   readonly log: LogState | undefined
-  /** The last checkpoint. */
+  /** Note of the last checkpoint. */
   readonly note: string | undefined
 }
 

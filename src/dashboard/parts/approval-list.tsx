@@ -1,4 +1,4 @@
-/** @module The queue of approvals: as it is, or as it was with so many events in the log. */
+/** @module The queue of approvals, current or at an earlier size of the log. */
 import type { Approval } from '../approval-row.ts'
 import { plural } from '../format.ts'
 import { APPROVALS, approvalPath, approvalsPath, runPath } from '../paths.ts'
@@ -11,11 +11,11 @@ const ARGS_CHARS = 120
 export interface ApprovalListProps {
   readonly approvals: readonly Approval[]
   readonly more: boolean
-  /** Events of the log that it is as of; absent: as things are. */
+  /** Size of the log at the shown moment; absent for the present. */
   readonly asOf?: number | undefined
-  /** Of the past: address of the page behind this one. */
+  /** For the past: address of the next page. */
   readonly next?: string | undefined
-  /** Of the past: default true. */
+  /** For the past: whether this is the first page. Default true. */
   readonly isFirst?: boolean
 }
 
@@ -54,7 +54,7 @@ export function ApprovalList({ approvals, more, asOf, next, isFirst = true }: Ap
   )
 }
 
-/** By a plain form, so that it works without a script. */
+/** A plain form, so that it works without a script. */
 function QueueMoment({ asOf }: { readonly asOf: number | undefined }) {
   return (
     <form method="get" action={APPROVALS} class="moment-form">

@@ -1,4 +1,4 @@
-/** @module Parts of the page of an approval: its facts, and the forms that decide it. */
+/** @module Parts of an approval's page: its facts, and the forms for the decision. */
 import type { Child } from 'hono/jsx'
 import { COMMENT_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import type { Approval } from '../approval-row.ts'
@@ -127,11 +127,11 @@ interface ApprovalFormProps extends FormOf {
   readonly ids: { readonly title: string; readonly comment: string }
   readonly title: string
   readonly note: string
-  /** Its buttons. */
+  /** Buttons of the form. */
   readonly children: Child
 }
 
-/** Posts to the page of the approval, for exactly the arguments that it shows, with a comment. */
+/** Posts a decision with a comment to the approval's page, for exactly the arguments that the page shows. */
 function ApprovalForm({ approval, csrf, ids, title, note, children }: ApprovalFormProps) {
   return (
     <form

@@ -1,4 +1,4 @@
-/** @module Above every page of a run that is shown as it was: which moment that is, the ones beside it, and the way to now. */
+/** @module The notice above every page of a run at a past moment: the moment, its neighbours, and a link to the present. */
 import { count, plural } from '../format.ts'
 import type { Moment } from '../moment.ts'
 import { runPath } from '../paths.ts'
@@ -7,9 +7,9 @@ import { Time } from './data.tsx'
 export interface AsItWasProps {
   readonly run: string
   readonly moment: Moment | undefined
-  /** Last event of the run now. */
+  /** Revision of the last event of the run now. */
   readonly last?: number | undefined
-  /** The same page of now; default: the run. */
+  /** Address of the same page at present; default: the run. */
   readonly now?: string
 }
 
@@ -42,7 +42,7 @@ export function AsItWas({ run, moment, last, now = runPath(run) }: AsItWasProps)
   )
 }
 
-/** Where a run opens at a moment: by a plain form, so that it works without a script. */
+/** A plain form that opens a run at a moment, without a script. */
 export function MomentForm({ run, asOf }: { readonly run: string; readonly asOf: string | undefined }) {
   return (
     <form method="get" action={runPath(run)} class="moment-form">

@@ -1,4 +1,4 @@
-/** @module The filters of a question, as a form: a plain GET, so that an answer has an address. */
+/** @module The filters of a question as a form: a plain GET, so that an answer has an address. */
 import { AUDIT_FILTERS, type FilterName, PART_FIELDS } from '../../../schemas/audit-fields.ts'
 import { typesThat } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -11,7 +11,7 @@ export interface AuditFormProps {
   readonly name: string
   readonly filters: readonly string[]
   readonly typed: Readonly<Record<string, string>>
-  /** Rows of the answer: what they say is suggested. */
+  /** Rows of the answer; their values are suggested. */
   readonly items: readonly JsonObject[]
 }
 
@@ -42,7 +42,7 @@ export function AuditForm({ name, filters, typed, items }: AuditFormProps) {
   )
 }
 
-/** A name is looked for by a part of it; by the whole of it where a link says so. */
+/** A name is matched by part; the field for an exact match is shown only if it has a value, as from a link. */
 function shownOf(filters: readonly string[], typed: AuditFormProps['typed']): readonly string[] {
   const names = filters.filter((name) => inputOf(name) !== 'time')
   const shown = names.filter((name) => typed[name] !== undefined || !names.includes(`${name}${BY_PART}`))
@@ -52,7 +52,7 @@ function shownOf(filters: readonly string[], typed: AuditFormProps['typed']): re
 const BY_PART = 'Contains'
 const ANY_NAME = 'contains' satisfies FilterName
 
-/** Where the rows of an answer say what a field may be filled with. */
+/** Members of the answer's rows whose values are suggested for a field. */
 const saidIn = (name: string): readonly string[] => (name === ANY_NAME ? PART_FIELDS : [filterOf(name)?.field ?? name])
 
 const filterOf = (name: string) => AUDIT_FILTERS.find((filter) => filter.name === name)

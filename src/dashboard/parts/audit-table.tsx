@@ -1,4 +1,4 @@
-/** @module The answer to a question as a table: each row leads to its event, and from there to its proof. */
+/** @module The answer to a question as a table: each row links to its event, and so to its proof. */
 import { TIME_PATTERN } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { ROLLBACK_VERDICTS } from '../../../schemas/run-status.ts'
@@ -56,7 +56,7 @@ export function AuditTable({ columns: all, items }: AuditTableProps) {
   )
 }
 
-/** What says nothing has no line of its own on a phone. */
+/** An empty cell gets no line on a narrow screen. */
 const hasValue = (value: Json | undefined): boolean =>
   value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)
 
@@ -102,7 +102,7 @@ function Cell({ column, item }: { readonly column: string; readonly item: JsonOb
   return <Data text={clipped(plainText(value), 300)} />
 }
 
-/** What was found, marked where it stands, and which member of the body it stands in. */
+/** The match, marked in its context, and the member of the body that contains it. */
 function Snippet({ snippet: { path, before, match, after } }: { readonly snippet: JsonObject }) {
   return (
     <span class="snippet">
@@ -118,7 +118,7 @@ function Snippet({ snippet: { path, before, match, after } }: { readonly snippet
   )
 }
 
-/** The rewind stands right behind the refusal. */
+/** Link to the rewind, which directly follows the refusal. */
 function Rewind({
   run,
   rewind: { revision, fromStep, toStep },
@@ -136,7 +136,7 @@ function Rewind({
 const SEAL_CHECKED =
   'The ledger checked it for this page: the mac over the header, and the digest of the body. The links between events are checked by a verification of the run.'
 
-/** A rollback by how it ended: that it ended is no success. */
+/** A rollback is shown by its verdict: the end of a rollback is not necessarily a success. */
 function VerdictBadge({ verdict, item: { detail } }: { readonly verdict: string; readonly item: JsonObject }) {
   const status = typeof detail === 'object' && detail !== null && 'status' in detail ? detail.status : undefined
   const mark = ROLLBACK_VERDICTS.find((each) => verdict === 'run-compensated' && each === status)
@@ -158,7 +158,7 @@ const GOOD: ReadonlySet<string> = new Set([
   ...['accepted', 'succeeded', 'executed', 'completed', 'granted', 'VERIFIED'],
 ])
 
-/** What began, and what is not known here, is no good news yet. */
+/** A started action and an unknown verdict do not count as good. */
 function kindOf(verdict: string): string {
   if (BAD.has(verdict)) return 'bad'
   if (WARN.has(verdict)) return 'warn'
@@ -166,7 +166,7 @@ function kindOf(verdict: string): string {
   return GOOD.has(verdict) ? 'good' : 'open'
 }
 
-/** Lists with commas, objects member by member: a table is to be read. */
+/** Readable text: list elements separated by commas, objects member by member. */
 function plainText(value: Json): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return (value as readonly Json[]).map(plainText).join(', ')

@@ -1,4 +1,4 @@
-/** @module One step within this site. */
+/** @module A page that navigates to another page of this site. */
 
 export function Bounce({ to }: { readonly to: string }) {
   return (

@@ -1,4 +1,4 @@
-/** @module Filters by one click: links, one of which is where the reader is. */
+/** @module Filters as links, with the current one marked. */
 
 export interface Chip {
   readonly label: string

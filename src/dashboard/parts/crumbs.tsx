@@ -1,4 +1,4 @@
-/** @module The way back. */
+/** @module The breadcrumb navigation of a run's pages. */
 
 import { type RunPlace, runPath, runsPath } from '../paths.ts'
 import { Data } from './data.tsx'

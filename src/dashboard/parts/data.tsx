@@ -1,12 +1,12 @@
-/** @module Text and JSON out of a record: data to look at, escaped by the renderer, with hidden characters named. */
+/** @module Text and JSON from records, for display: escaped by the renderer, with hidden characters made visible. */
 import { visibleParts, visibleText } from '../visible.ts'
 
-/** A name of more characters than a column has room for: it is clipped there, and its title has it whole. */
+/** A name that is longer than a column: it is clipped there, and the title contains all of it. */
 const LONG_NAME = /^\S{32,256}$/
-/** A text with a word so long that it has to break within. */
+/** A text with a word that is so long that it has to be broken. */
 const LONG_WORD = /\S{32}/
 
-/** Isolated, so that its direction ends where it ends. */
+/** Isolated, so that the text's direction does not affect its surroundings. */
 export function Data({ text }: { readonly text: string }) {
   return (
     <bdi {...fit(text)}>
@@ -36,7 +36,7 @@ export function Time({ time }: { readonly time: string }) {
   )
 }
 
-/** Who acted, for whom, through whom. */
+/** The actor, its principal, and the intermediaries. */
 export function Actor({ actor, principal, via }: { actor: string; principal?: string; via?: readonly string[] }) {
   return (
     <span class="actor">

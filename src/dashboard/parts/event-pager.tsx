@@ -1,4 +1,4 @@
-/** @module Going through a run window by window, and choosing how time is drawn. */
+/** @module Paging through a run by windows of events, and the choice of the time scale. */
 import { count } from '../format.ts'
 import { runPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
@@ -8,7 +8,7 @@ export interface PagerProps {
   readonly window: { readonly from: number; readonly to: number }
   readonly scale: 'steps' | 'time'
   readonly size: number
-  /** Names this one: the page has one above its events and one below. */
+  /** Accessible name: the page has one pager above its events and one below. */
   readonly label?: string
 }
 

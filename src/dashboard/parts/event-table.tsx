@@ -1,4 +1,4 @@
-/** @module Events in words: the same window as the picture, for everybody. */
+/** @module Events in words: the same window as in the picture, for all readers. */
 import { eventPath, type RunPlace, refusalPath } from '../paths.ts'
 import type { EventRow } from '../story/event-rows.ts'
 import { Actor, Badge, Data, Time } from './data.tsx'

@@ -1,4 +1,4 @@
-/** @module One fact of a list of facts. */
+/** @module One item in a list of facts. */
 import type { Child } from 'hono/jsx'
 
 export function Fact({ label, children }: { readonly label: string; readonly children?: Child }) {

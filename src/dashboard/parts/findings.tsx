@@ -1,4 +1,4 @@
-/** @module Findings of a handoff: each with the established value, the one handed over, the origin of the first, and what would permit the change. */
+/** @module Findings of a handoff: each with the established and the new value, the origin of the first, and what would permit the change. */
 import type { Finding } from '../../../schemas/finding.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { Provenance } from '../diff/provenance.ts'
@@ -34,7 +34,7 @@ export function Findings({ found }: { readonly found: RefusedHandoff }) {
   )
 }
 
-/** Of a handoff that was accepted: warnings, and what was permitted and why. */
+/** Findings of an accepted handoff: warnings, and permitted changes with their reasons. */
 export function Remarks({ run, findings }: { readonly run: RunPlace; readonly findings: readonly Finding[] }) {
   if (findings.length === 0) return null
   return (
@@ -55,7 +55,7 @@ interface ItemProps {
   readonly provenance: Provenance | undefined
 }
 
-/** One of them, in a list. */
+/** One finding as a list item. */
 export function Item({ run, finding, provenance }: ItemProps) {
   const { rule, severity, path, message, before, after, source, supersede, declare } = finding
   return (

@@ -1,4 +1,4 @@
-/** @module How the log grew, checkpoint by checkpoint; the table beside it says the same. */
+/** @module The growth of the log, checkpoint by checkpoint; a table on the page has the same data. */
 import { count, plural } from '../format.ts'
 import { Time } from './data.tsx'
 
@@ -40,7 +40,7 @@ export function Growth({ points }: { readonly points: readonly GrowthPoint[] }) 
   )
 }
 
-/** By time from left to right; one moment alone stands on the left. */
+/** By time from left to right; a single moment is at the left. */
 function placedPoints(points: readonly GrowthPoint[]): readonly { readonly x: number; readonly y: number }[] {
   const times = points.map(({ time }) => Date.parse(time))
   const start = times[0] ?? 0

@@ -1,4 +1,4 @@
-/** @module What can be handed to somebody else, who trusts neither this page nor this server. */
+/** @module Downloads for a third party that trusts neither this page nor this server. */
 import { EXPORT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'

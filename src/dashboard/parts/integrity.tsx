@@ -1,4 +1,4 @@
-/** @module What does not verify, and what the scrub has read: for the page of the log. */
+/** @module Recorded integrity faults and the progress of the scrub, for the log's page. */
 import type { IntegrityState } from '../../ledger/integrity/integrity.ts'
 import { count, plural } from '../format.ts'
 import { eventPath, runPath } from '../paths.ts'
@@ -40,7 +40,7 @@ export function IntegrityCard({ state }: { readonly state: IntegrityState }) {
   )
 }
 
-/** Green is for what was read: before the first whole pass of the scrub nobody can know. */
+/** The badge is green only after the first whole pass of the scrub: before it, the state is unknown. */
 export function NothingBroken({ scrub, past = 0 }: Pick<IntegrityState, 'scrub'> & { readonly past?: number }) {
   const isRead = scrub.lastPass !== undefined
   return (

@@ -1,4 +1,4 @@
-/** @module JSON to read: indented, hidden characters named, and cut where it outgrows a page, with a word on it. */
+/** @module JSON for display: indented, with hidden characters made visible, and truncated with a notice if it is too long for a page. */
 import type { Json } from '../../../schemas/json.ts'
 import { count } from '../format.ts'
 import { Data } from './data.tsx'

@@ -1,4 +1,4 @@
-/** @module What a policy left out of an event: how many values by which rule (RUN-94). */
+/** @module Values that a policy left out of an event: their number per rule (RUN-94). */
 import { Redacted } from '../../../schemas/redaction.ts'
 import { Data } from './data.tsx'
 

@@ -1,4 +1,4 @@
-/** @module Says to who does not see it that the page was brought up to date. */
+/** @module Announces to screen readers that the page was refreshed. */
 
 export function LiveStatus() {
   return <p id="live-status" class="visually-hidden" role="status" aria-live="polite"></p>

@@ -1,4 +1,4 @@
-/** @module Where a tenant has no run: how it gets its first one. */
+/** @module Instructions for the first run of a tenant without runs. */
 
 export function NoRunsYet() {
   return (

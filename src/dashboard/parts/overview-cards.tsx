@@ -1,4 +1,4 @@
-/** @module The cards of the overview: each row leads to its evidence, each card to all rows. */
+/** @module The cards of the overview: each row links to its evidence, each card to all rows. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { count, money, plural } from '../format.ts'
 import { numberIn, textIn } from '../item-members.ts'

@@ -1,4 +1,4 @@
-/** @module A period: fields for its ends and its zone, and the usual ones by a click. All of it works without a script. */
+/** @module A period: fields for its start, end and zone, and links for common periods. Works without scripts. */
 import { withQuery } from '../paths.ts'
 import { Chips } from './chips.tsx'
 import { TextField } from './text-field.tsx'
@@ -10,7 +10,7 @@ export interface PeriodFieldsProps {
   readonly sinceLabel?: string
 }
 
-/** `assets/zones.ts` adds the reader's own zone. */
+/** `assets/zones.ts` adds the browser's zone. */
 export function PeriodFields({ since, until, zone, sinceLabel = 'Since' }: PeriodFieldsProps) {
   return (
     <>
@@ -41,7 +41,7 @@ const PERIODS = [
 
 export interface PeriodChipsProps {
   readonly path: string
-  /** The other filters, which stay as they are. */
+  /** The other filters, which are kept. */
   readonly query: Readonly<Record<string, string | undefined>>
 }
 

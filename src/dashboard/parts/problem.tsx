@@ -1,4 +1,4 @@
-/** @module The page of whatever went wrong: what, and what to do. */
+/** @module The page for a problem: what happened, and what to do. */
 import type { Child } from 'hono/jsx'
 import { RUNS } from '../paths.ts'
 import { Data } from './data.tsx'
@@ -8,16 +8,16 @@ export interface ProblemProps {
   readonly title: string
   readonly detail: string
   readonly remedy?: string | undefined
-  /** Default: true. A token that does not open the runs is not sent there. */
+  /** Whether to link to the runs. Default true; false for a token without access to them. */
   readonly leadsOn?: boolean
   readonly children?: Child
 }
 
-/** The API's details begin in lower case; here one stands by itself. What begins with a name, such as `since:`, stays as it is. */
+/** The API's details begin in lower case; here they start a sentence. A detail that begins with a name, such as `since:`, is not changed. */
 const sentence = (text: string): string =>
   text.replace(/^[a-z]+(?= )/, (word) => word.charAt(0).toUpperCase() + word.slice(1))
 
-/** What stands between backticks, as the API writes commands and paths. */
+/** Text between backticks, as the API marks commands and paths, is shown as code. */
 function WithCode({ text }: { readonly text: string }) {
   return <>{text.split('`').map((part, index) => (index % 2 === 0 ? part : <code>{part}</code>))}</>
 }

@@ -1,4 +1,4 @@
-/** @module What a browser can check of an event by itself, and what can be taken along. The checks are made by `assets/proof.ts`. */
+/** @module The checks of an event that a browser can make on its own, and downloads. `assets/proof.ts` makes the checks. */
 import { READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
@@ -11,9 +11,9 @@ export interface ProofPanelProps {
   readonly eventId: string
   readonly verifierKey: string | undefined
   readonly caller: Principal
-  /** Of the key that it was sealed under. */
+  /** Id of the key that sealed the event. */
   readonly kid: string
-  /** What the ledger itself found wrong with the event's seal; empty where nothing is. */
+  /** Faults that the ledger itself found in the event's seal; empty if there are none. */
   readonly faults: readonly { readonly code: string; readonly message: string }[]
 }
 

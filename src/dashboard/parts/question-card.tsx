@@ -1,4 +1,4 @@
-/** @module A question of the overview with its answer, and the way to all of it. */
+/** @module A question of the overview with its answer, and a link to the full answer. */
 import type { Child } from 'hono/jsx'
 import type { Part } from '../overview.ts'
 
@@ -26,7 +26,7 @@ interface ListProps<T> {
   readonly row: (item: T) => Child
 }
 
-/** The rows; that there are none; or why that is not known, which is something else. */
+/** The rows; a text that there are none; or the reason why they are unknown, which must not look like an empty answer. */
 export function PartList<T>({ part, none, row }: ListProps<T>) {
   if (!part.ok) return <p class="notice notice-warn">{part.why}</p>
   if (part.value.length === 0) return <p class="muted">{none}</p>

@@ -1,4 +1,4 @@
-/** @module The head of a run's pages: what it is, where it stands, what it cost, and what can be handed over. */
+/** @module The head of a run's pages: its identity, state, cost, and downloads. */
 import { EXPORT, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
@@ -99,7 +99,7 @@ function Deeds({ runId, caller, csrf }: { runId: string; caller: Principal; csrf
   )
 }
 
-/** The page of a run with thousands of them stays a page; the events have them all. */
+/** Limit for a run with thousands of child runs; its events list all. */
 const CHILDREN_SHOWN = 20
 
 function Children({ run: { children, asOf } }: { readonly run: Run }) {
@@ -155,7 +155,7 @@ function Facts({ run }: { readonly run: Run }) {
   )
 }
 
-/** What was spent, what is merely reserved, and what the limits are, each by itself: facts for a list of them. */
+/** Spent and reserved amounts and the limits, as separate facts for a list. */
 export function BudgetFacts({ run: { budget } }: { readonly run: Run }) {
   const { tokens, cost, reservedTokens, reservedCost, currency, limits } = budget
   const capped = limits.tokens !== undefined || limits.cost !== undefined

@@ -1,4 +1,4 @@
-/** @module What of a run needs a look, first: refused handoffs, calls in doubt, a rollback that left something standing. */
+/** @module Facts of a run that need attention: refused handoffs, calls in doubt, and calls that a rollback could not undo. */
 import { money, plural } from '../format.ts'
 import { eventPath, refusalPath, resolvePath, suspectsPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
@@ -6,9 +6,9 @@ import type { Mark, RunStory, Span } from '../story/story-parts.ts'
 import { Data, Time } from './data.tsx'
 import { Waits } from './run-waits.tsx'
 
-/** Newest first; the picture has them all. */
+/** Newest first; the picture shows all. */
 const REFUSALS_SHOWN = 5
-/** Their page has them all. */
+/** The run's page of suspects lists all. */
 const SUSPECTS_SHOWN = 5
 
 export function RunNotices({ run, story }: { readonly run: Run; readonly story: RunStory }) {
@@ -66,7 +66,7 @@ function OpenSuspects({ run }: { readonly run: Run }) {
   )
 }
 
-/** Its compensation failed, and no later one succeeded: what the call did stands. */
+/** Whether its compensation failed and no later one succeeded, so that the call's effect remains. */
 function isLeftStanding({ compensates, status }: Span, story: RunStory): boolean {
   return compensates !== undefined && status === 'failed' && story.spanOf.get(compensates)?.status !== 'undone'
 }

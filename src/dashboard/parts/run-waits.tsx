@@ -1,4 +1,4 @@
-/** @module What a run waits for: decisions, signals, times; and the signals that wait for it. */
+/** @module The open waits of a run (decisions, signals, times), and the signals that no wait has taken yet. */
 import { plural } from '../format.ts'
 import { approvalPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'

@@ -1,4 +1,4 @@
-/** @module The form for a checkpoint that was saved elsewhere, and the result of comparing it with the log. */
+/** @module The form for a checkpoint that was saved outside the ledger, and the result of comparing it with the log. */
 
 import { CHECK_CHECKPOINT } from '../paths.ts'
 import type { CheckpointVerdict } from '../saved-checkpoint.ts'

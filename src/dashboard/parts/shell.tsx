@@ -1,4 +1,4 @@
-/** @module The frame of every page: head, skip link, navigation, who is signed in, and where the scripts come from. */
+/** @module The frame of every page: head, skip link, navigation, account, and scripts. */
 import type { Child } from 'hono/jsx'
 import { READ_ALL_APPROVALS, READ_OWN_PAYLOADS, READ_OWN_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
@@ -27,9 +27,9 @@ const SHEETS = ['base.css', 'parts.css', 'picture.css', 'detail.css', 'fit.css']
 export interface SignedIn {
   readonly caller: Principal
   readonly csrf: string
-  /** Where the theme's form leads back to. */
+  /** Address to return to after a change of theme. */
   readonly here: string
-  /** Events of what the reader may see that are on record as broken. */
+  /** Number of recorded broken events that the reader may see. */
   readonly broken: number
 }
 
@@ -86,7 +86,7 @@ export function Shell({ title, theme, version, nav, scripts = [], signedIn, chil
   )
 }
 
-/** Above every page, until the store is another: whoever reads anything here has to know. */
+/** Above every page as long as broken events are recorded: they affect everything that is read here. */
 function Alarm({ broken, caller }: SignedIn) {
   return (
     <div class="notice notice-bad" role="alert">
@@ -113,7 +113,7 @@ interface NavProps {
   readonly caller: Principal
 }
 
-/** Only what the token opens. A token of one run has that run alone. */
+/** Only pages that the token can open. A token of one run can open only that run. */
 function Navigation({ nav, caller }: NavProps) {
   const auditor = mayOpen(READ_TENANT, caller)
   const items: readonly (readonly [NavItem, string, string, boolean])[] = [

@@ -1,4 +1,4 @@
-/** @module A chart of spending: a table first, so that nothing is shown by length alone; its bars are as long as their amounts. */
+/** @module A chart of spend: primarily a table, so that no amount is shown by length alone; its bars are proportional to the amounts. */
 
 import type { JsonObject } from '../../../schemas/json.ts'
 import { count, money } from '../format.ts'
@@ -12,7 +12,7 @@ export interface SpendChartProps {
   readonly by: string
   readonly items: readonly JsonObject[]
   readonly reserved: readonly Reserved[]
-  /** What the groups that are not among the items come to, by currency. */
+  /** Totals of the groups that are not among the items, by currency. */
   readonly rest: readonly JsonObject[]
   readonly query: Readonly<Record<string, string | undefined>>
 }
@@ -39,7 +39,7 @@ export function SpendChart({ title, by, items, reserved, rest, query }: SpendCha
   )
 }
 
-/** What the groups that are not listed come to, in one currency. */
+/** Total of the groups that are not listed, in one currency. */
 export function OtherSpending({ sum, groups = 'more' }: { readonly sum: JsonObject; readonly groups?: string }) {
   return (
     <>
@@ -100,7 +100,7 @@ function Bars({ title, by, scale }: Pick<SpendChartProps, 'title' | 'by'> & { re
 const BAR_PX = 1_000
 const BAR_MIN_PX = 4
 
-/** What there is shows, however small; what is not has no bar. */
+/** An amount above zero is always visible; zero has no bar. */
 const widthOf = (part: number): number => (part === 0 ? 0 : Math.max(BAR_MIN_PX, Math.round(part * BAR_PX)))
 
 function Row({ bar, by, currency }: { readonly bar: Bar; readonly by: string; readonly currency: string | undefined }) {

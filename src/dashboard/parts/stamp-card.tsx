@@ -1,4 +1,4 @@
-/** @module The last time-stamp of the log's checkpoints: who says by when the log had reached a size, and how time-stamping goes on. */
+/** @module The last time-stamp of the log's checkpoints: the authority, the time and the size that it attests, and the state of time-stamping. */
 
 import type { LedgerStats } from '../../ledger/ledger-stats.ts'
 import type { TimestampedCheckpoint } from '../../ledger/log/tenant-logs.ts'
@@ -9,7 +9,7 @@ import { Data, Time } from './data.tsx'
 import { Fact } from './fact.tsx'
 
 export interface StampCardProps {
-  /** Undefined where no checkpoint that this log continues was time-stamped. */
+  /** Undefined if no checkpoint that this log continues was time-stamped. */
   readonly stamp: TimestampedCheckpoint | undefined
   readonly stamping: LedgerStats['stamping']
 }

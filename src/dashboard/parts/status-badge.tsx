@@ -1,4 +1,4 @@
-/** @module How a run stands, as a mark: a rollback by its verdict, and what is in doubt or overdue in words of its own. */
+/** @module The status of a run as badges: a rollback is shown by its verdict, and calls in doubt or overdue have separate badges. */
 import { plural } from '../format.ts'
 import { verdictMark } from '../verdict-marks.ts'
 import { Badge } from './data.tsx'
@@ -8,7 +8,7 @@ export interface StatusBadgeProps {
   readonly compensation?: string | undefined
   readonly inDoubtCalls?: number
   readonly overdue?: boolean | undefined
-  /** An event of the run is on record as broken. */
+  /** An event of the run is recorded as broken. */
   readonly seal?: 'invalid' | undefined
 }
 

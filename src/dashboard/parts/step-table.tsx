@@ -1,4 +1,4 @@
-/** @module The handoffs of a window with what each cost, and the way to what each changed. */
+/** @module The handoffs of a window with the cost of each, and links to their changes. */
 import { count, money, plural } from '../format.ts'
 import { contextPath, diffPath, eventPath, refusalPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
@@ -62,7 +62,7 @@ export function StepTable({ run, story, window: { from, to } }: StepTableProps) 
   )
 }
 
-/** A rewind puts an earlier step back in place. */
+/** A rewind makes an earlier step the base again. */
 function stepsOf(marks: readonly Mark[]): readonly Step[] {
   const steps: Step[] = []
   let base = 0

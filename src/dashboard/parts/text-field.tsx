@@ -1,13 +1,13 @@
-/** @module A field of a filter form: its label, and what was typed before. */
+/** @module A text field of a filter form, with its label and its previous value. */
 
 export interface TextFieldProps {
-  /** Of the query parameter. */
+  /** Name of the query parameter. */
   readonly name: string
   readonly label: string
   readonly value: string | undefined
   /** Id of the `datalist` with suggestions. */
   readonly list?: string
-  /** Of values that are not plain words. */
+  /** Format of values that are not plain words. */
   readonly hint?: string
 }
 

@@ -1,11 +1,11 @@
-/** @module The calls of a run by tool, with how long they took: where its time went. */
+/** @module The calls of a run by tool, with their durations. */
 import { count, lasted } from '../format.ts'
 import { eventPath, type RunPlace } from '../paths.ts'
 import type { RunStory } from '../story/story-parts.ts'
 import { type ToolTimes, toolTimes } from '../story/tool-times.ts'
 import { Badge, Data } from './data.tsx'
 
-/** A run may call thousands of tools by name; the events have them all. */
+/** Limit for a run with thousands of tool names; its events have all. */
 const TOOLS_SHOWN = 50
 
 export function ToolTable({ run, story }: { readonly run: RunPlace; readonly story: RunStory }) {

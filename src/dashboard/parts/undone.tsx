@@ -1,4 +1,4 @@
-/** @module What a refusal undid, and what it left as it was; and what a later rollback of the run did to the calls. */
+/** @module The effects of a refusal: what it undid and what it left unchanged; and the effects of later rollbacks of the run on its calls. */
 import { plural } from '../format.ts'
 import { eventPath, type RunPlace } from '../paths.ts'
 import { barLabel } from '../picture/labels.ts'

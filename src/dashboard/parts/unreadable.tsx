@@ -1,4 +1,4 @@
-/** @module Runs that a list cannot look into: named, so that nobody takes the list for whole. */
+/** @module Runs that could not be read for a list: they are named, so that the list is not taken for complete. */
 import type { UnreadableRun } from '../../ledger/read/unreadable.ts'
 import { plural } from '../format.ts'
 import { runPath } from '../paths.ts'

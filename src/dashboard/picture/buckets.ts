@@ -1,8 +1,8 @@
-/** @module A whole run in at most so many buckets, each a whole number of windows or a part of one: counted in one pass. */
+/** @module A whole run in at most `most` buckets, each a whole number of windows or a part of one, counted in one pass. */
 import type { RunStory } from '../story/story-parts.ts'
 
 export interface Bucket {
-  /** Revisions, both included. */
+  /** First and last revision, both included. */
   readonly from: number
   readonly to: number
   events: number

@@ -1,4 +1,4 @@
-/** @module What is left of a budget, as a line that burns down under the lanes; without a limit, what was spent, as one that rises. */
+/** @module The budget below the lanes: the remaining amount as a falling line; without a limit, the amount spent as a rising line. */
 import { fromNano, toNano } from '../../../schemas/money.ts'
 import type { BudgetPoint } from '../story/story-parts.ts'
 import type { Scale } from './scale.ts'
@@ -15,11 +15,11 @@ export interface BudgetStrip {
   readonly height: number
   readonly kind: 'left' | 'spent'
   readonly unit: 'cost' | 'tokens'
-  /** Steps of the line: value at each point, 0 at the bottom and 1 at the top. */
+  /** Points of the step line in pixels: zero is at the bottom; the limit, or without one the largest amount, is at the top. */
   readonly line: readonly { readonly x: number; readonly y: number }[]
-  /** The same with what is reserved taken as spent. */
+  /** The same with reserved amounts counted as spent. */
   readonly reserved: readonly { readonly x: number; readonly y: number }[]
-  /** At the end of the line, in the unit. */
+  /** Amount at the end of the line, in the unit. */
   readonly spent: string
   readonly held: string
   /** Absent without a limit. */
@@ -34,7 +34,7 @@ export interface StripOptions {
   readonly scale: Scale
 }
 
-/** Undefined where nothing was spent and nothing limited. */
+/** Undefined if nothing was spent and there is no limit. */
 export function layoutBudget(points: readonly BudgetPoint[], options: StripOptions): BudgetStrip | undefined {
   const { limits, y, height, scale } = options
   const last = points.at(-1)
@@ -66,7 +66,7 @@ export function layoutBudget(points: readonly BudgetPoint[], options: StripOptio
   }
 }
 
-/** What is spent and what is merely reserved stand apart. */
+/** Spent and reserved amounts are stated separately. */
 function amountsSaid(
   end: { readonly used: bigint; readonly held: bigint } | undefined,
   limit: bigint | undefined,
@@ -101,7 +101,7 @@ function amounts(point: BudgetPoint, unit: 'cost' | 'tokens'): { readonly used: 
   return { used, held: used + nanoOf(reservedCost) }
 }
 
-/** A late settle may correct a sum to below nothing for a moment. */
+/** A late settlement may briefly correct a sum to below zero. */
 function nanoOf(amount: string): bigint {
   return amount.startsWith('-') ? -toNano(amount.slice(1)) : toNano(amount)
 }

@@ -1,4 +1,4 @@
-/** @module A text of the picture in a box of its own: cut there, with an ellipsis, whatever font the reader has; its title has it whole. */
+/** @module A text of the picture in a box: it is clipped there with an ellipsis, whatever the font; its title contains all of it. */
 
 export interface ClippedTextProps {
   readonly x: number
@@ -6,11 +6,11 @@ export interface ClippedTextProps {
   readonly width: number
   readonly height: number
   readonly text: string
-  /** What it says, for its style. */
+  /** Kind of text, which selects its style. */
   readonly kind: string
 }
 
-/** SVG does not clip a text by its length; HTML does. */
+/** SVG cannot clip a text by its length; HTML can. */
 export function ClippedText({ x, y, width, height, text, kind }: ClippedTextProps) {
   return (
     <foreignObject x={x} y={y} width={width} height={height}>

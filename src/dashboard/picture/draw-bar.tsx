@@ -1,4 +1,4 @@
-/** @module A call as a bar with its name above, a link to its claim. */
+/** @module A call as a bar with its name above it, linked to its claim. */
 import { eventPath, type RunPlace } from '../paths.ts'
 import { visibleText } from '../visible.ts'
 import { ClippedText } from './clipped-text.tsx'

@@ -1,4 +1,4 @@
-/** @module An event of note as a sign, a link to it. */
+/** @module A notable event as a sign, linked to the event. */
 import { eventPath, type RunPlace, refusalPath } from '../paths.ts'
 import { markLabel } from './labels.ts'
 import type { PlacedMark } from './placed.ts'
@@ -30,7 +30,7 @@ export function MarkLink({
   )
 }
 
-/** What is open is round where what ends it is square; a rollback ends in a round sign. */
+/** Signs that open something are round and those that end it are square; for a rollback it is the reverse. */
 const ROUND: ReadonlySet<string> = new Set(['start', 'undone', 'approval', 'wait'])
 
 export type MarkShapeProps = Pick<PlacedMark, 'x' | 'y'> & {
@@ -71,7 +71,7 @@ export function MarkShape({ x, y, mark }: MarkShapeProps) {
   }
 }
 
-/** Width of the sign, by the digits of its step; the number is set to fit it, whatever the font. */
+/** Width of the sign by the number of digits of its step; the number is fitted to it, whatever the font. */
 const STEP_PX = [24, 24, 24, 28, 32] as const
 const STEP_MOST_PX = 34
 

@@ -1,4 +1,4 @@
-/** @module The lines of forks: out of where one opens to each branch, and from the merged ones into where it is joined. */
+/** @module The lines of forks: from the start of a fork to each branch, and from the merged branches to the join. */
 import type { Line, PlacedMark } from './placed.ts'
 
 export interface ForkLine extends Line {
@@ -7,7 +7,7 @@ export interface ForkLine extends Line {
 
 export function forkLines(marks: readonly PlacedMark[]): readonly ForkLine[] {
   const opened = new Map<string, PlacedMark>()
-  /** The last that was heard of a branch. */
+  /** The last report of each branch. */
   const reports = new Map<string, PlacedMark>()
   const lines: ForkLine[] = []
   for (const placed of marks) {

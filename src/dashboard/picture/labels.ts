@@ -1,4 +1,4 @@
-/** @module What a mark or a bar is called: for tooltips and for who does not see the picture. */
+/** @module Text labels of marks and bars, for tooltips and screen readers. */
 import { declarationOf } from '../../../schemas/events.ts'
 import { duration, money, plural } from '../format.ts'
 import type { Mark, Span } from '../story/story-parts.ts'
@@ -50,7 +50,7 @@ function sentence(mark: Mark, currency: string | undefined): string {
   }
 }
 
-/** The label of a type; of one that this build does not know, its name in words. */
+/** The label of a type; for an unknown type, its name split into words. */
 export function words(type: string): string {
   const spaced = type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
   return declarationOf(type)?.label ?? spaced.charAt(0).toUpperCase() + spaced.slice(1)
@@ -73,6 +73,6 @@ export function barLabel(span: Span): string {
   const what = span.compensates === undefined ? 'Call' : 'Compensation'
   const took = span.toTime === undefined ? '' : `, ${duration(span.fromTime, span.toTime)}`
   const attempt = span.attempt > 1 ? `, attempt ${span.attempt}` : ''
-  // The whole name: it stands in the bar, and what is heard has to hold what is seen (WCAG 2.5.3).
+  // The whole name: it is also the visible label of the bar, which the accessible name must contain (WCAG 2.5.3).
   return `${what} ${visibleText(span.tool)}: ${STATUS[span.status]}${took}${attempt} (event ${span.from})`
 }

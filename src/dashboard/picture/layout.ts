@@ -1,7 +1,4 @@
-/**
- * @module The picture of a run as geometry: lanes, marks, bars, arcs and the budget's line, placed by pure arithmetic. Rendering and
- * links come after.
- */
+/** @module The picture of a run as geometry: lanes, marks, bars, arcs and the budget line, placed by pure arithmetic. Rendering and links are separate. */
 
 import { lanesOf } from '../story/run-story.ts'
 import type { BudgetPoint, Mark, RunStory, Span } from '../story/story-parts.ts'
@@ -12,11 +9,11 @@ import type { Line, PlacedMark } from './placed.ts'
 import { createScale, type Scale, type ScaleKind } from './scale.ts'
 
 const AXIS_PX = 26
-/** Room above the lanes for arcs, where there are any. */
+/** Room for arcs above the lanes, if there are any. */
 const ARCS_PX = 46
 const NO_ARCS_PX = 6
 const MARK_ROW_PX = 38
-/** A bar and, above it, its label. */
+/** Height of a bar's label, which is above the bar. */
 export const BAR_LABEL_PX = 16
 export const BAR_PX = 9
 const BAR_ROW_PX = BAR_LABEL_PX + BAR_PX + 5
@@ -25,7 +22,7 @@ const BUDGET_PX = 78
 const GAP_PX = 14
 
 export interface Window {
-  /** Revisions, both included. */
+  /** First and last revision, both included. */
   readonly from: number
   readonly to: number
 }
@@ -34,10 +31,10 @@ export interface PlacedBar {
   readonly x: number
   readonly y: number
   readonly width: number
-  /** Room of its own for the name, above the bar; a name that needs more is clipped there. */
+  /** Space reserved for the name above the bar; a longer name is clipped. */
   readonly label: { readonly x: number; readonly width: number }
   readonly span: Span
-  /** It began before the window, or goes on after it. */
+  /** Whether it began before the window; `cutRight`: whether it continues after it. */
   readonly cutLeft: boolean
   readonly cutRight: boolean
 }
@@ -50,7 +47,7 @@ export interface Lane {
 
 export interface Arc extends Line {
   readonly mark: Mark
-  /** Where the arc peaks. */
+  /** Highest point of the arc. */
   readonly top: number
 }
 
@@ -64,11 +61,11 @@ export interface Picture {
   readonly lanes: readonly Lane[]
   readonly marks: readonly PlacedMark[]
   readonly bars: readonly PlacedBar[]
-  /** From each accepted handoff to the next. */
+  /** Lines from each accepted handoff to the next. */
   readonly handoffs: readonly Line[]
   readonly forks: readonly ForkLine[]
   readonly rewinds: readonly Arc[]
-  /** From a compensation back to what it undoes. */
+  /** Lines from a compensation back to the call that it undoes. */
   readonly undos: readonly Undo[]
   readonly ticks: readonly { readonly x: number; readonly label: string }[]
   readonly axisY: number
@@ -120,7 +117,7 @@ export function layoutPicture(story: RunStory, { window, scale: kind, limits }: 
 
 const isWithin = ({ from, to }: Window, revision: number): boolean => revision >= from && revision <= to
 
-/** The last point before the window says where the line comes in. */
+/** The last point before the window gives the level at which the line enters. */
 function visible(points: readonly BudgetPoint[], { from }: Window): readonly BudgetPoint[] {
   const first = points.findIndex(({ revision }) => revision >= from)
   if (first < 0) return points.slice(-1)
@@ -133,7 +130,7 @@ interface Shown {
   readonly window: Window
 }
 
-/** Every revision that has a column, with its time. */
+/** All revisions with a column, and their times. */
 function pointsOf({ marks, spans, window }: Shown): readonly { revision: number; time: string }[] {
   const points = new Map<number, string>()
   for (const { revision, time } of marks) points.set(revision, time)
@@ -154,7 +151,7 @@ interface Extent {
 }
 
 const BAR_PAD_PX = 9
-/** What most letters of a label take; the label is clipped wherever a font needs more. */
+/** Typical width of a letter of a label; a label is clipped if a font needs more. */
 const CHAR_PX = 7
 const LABEL_MAX_PX = 200
 
@@ -177,7 +174,7 @@ interface PackedLane {
   readonly placed: readonly { readonly item: Extent; readonly row: number }[]
 }
 
-/** A label may be longer than its bar: its room stays free, too. */
+/** A label may be longer than its bar: its space is kept free, too. */
 function packLanes(names: readonly string[], bars: readonly Extent[]): readonly PackedLane[] {
   return names.map((name) => {
     const own = bars.filter(({ span }) => span.lane === name)
@@ -203,7 +200,7 @@ function barAt({ item, row }: { readonly item: Extent; readonly row: number }, l
   return { ...item, y: laneTop + MARK_ROW_PX + row * BAR_ROW_PX }
 }
 
-/** Handoffs lead from what was established; a rewind leads back, so the next one starts there. */
+/** Handoffs start at the last established one; after a rewind, at the restored one. */
 function handoffLines(marks: readonly PlacedMark[]): readonly Line[] {
   const lines: Line[] = []
   const byRevision = new Map(marks.map((placed) => [placed.mark.revision, placed]))
@@ -223,7 +220,7 @@ function handoffLines(marks: readonly PlacedMark[]): readonly Line[] {
   return lines
 }
 
-/** A rewind to what lies before the window leads out of it on the left. */
+/** A rewind to an event before the window leaves it on the left. */
 function rewindArcs(marks: readonly PlacedMark[]): readonly Arc[] {
   const byRevision = new Map(marks.map((placed) => [placed.mark.revision, placed]))
   return marks.flatMap(({ mark, x, y }) => {

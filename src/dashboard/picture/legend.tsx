@@ -1,11 +1,11 @@
-/** @module What each sign of the picture means: of those that stand in it, drawn by what draws the picture. */
+/** @module The meaning of each sign that occurs in the picture, drawn by the picture's own code. */
 import type { Child } from 'hono/jsx'
 import type { Mark, MarkKind, Span } from '../story/story-parts.ts'
 import { BarShape } from './draw-bar.tsx'
 import { MarkShape } from './draw-mark.tsx'
 import type { Picture, PlacedBar } from './layout.ts'
 
-/** A new kind of mark does not compile before it has its words here. */
+/** The type makes a new kind of mark a compile error until it has a text here. */
 const MARKS: Readonly<Record<MarkKind, string>> = {
   start: 'start of the run',
   accepted: 'accepted handoff, with its step',
@@ -125,7 +125,7 @@ function barSigns({ bars }: Picture): readonly Sign[] {
   }))
 }
 
-/** What a bar's look says: its outcome where that is not a plain success, else what it is. */
+/** The text for a bar's appearance: its outcome unless it simply succeeded, otherwise its kind. */
 function barWords({ status, phase, compensates }: PlacedBar['span']): string {
   const outcome = BARS.find(([, span]) => span.status === status && status !== 'succeeded')
   if (outcome !== undefined) return outcome[0]

@@ -1,4 +1,4 @@
-/** @module A long run at a glance: how much happened where, what was refused where, and which part is shown below. */
+/** @module A long run at a glance: number of events, refusals and failures along the run, and the part that is shown below. */
 import { count } from '../format.ts'
 import { type RunPlace, runPath } from '../paths.ts'
 import type { RunStory } from '../story/story-parts.ts'

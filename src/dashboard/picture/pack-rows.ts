@@ -1,11 +1,11 @@
-/** @module Intervals into as few rows as keep them apart: first come, first row that is free. */
+/** @module Packs intervals into few rows without overlaps: each goes into the first free row. */
 
 export interface Packed<T> {
   readonly item: T
   readonly row: number
 }
 
-/** Items keep their order; within a row none overlaps another. */
+/** Items ordered by their start, each with its row; items of one row do not overlap. */
 export function packRows<T>(
   items: readonly T[],
   extentOf: (item: T) => { readonly from: number; readonly to: number },

@@ -1,4 +1,4 @@
-/** @module What stands in a picture, in pixels. */
+/** @module Elements of a picture with coordinates in pixels. */
 import type { Mark } from '../story/story-parts.ts'
 
 export interface PlacedMark {

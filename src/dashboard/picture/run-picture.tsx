@@ -1,4 +1,4 @@
-/** @module The picture as SVG. Every mark and bar is a link to its event; the table below the picture says the same in words. */
+/** @module The picture as SVG. Every mark and bar is a link to its event; the table below the picture has the same content in words. */
 
 import { count, money } from '../format.ts'
 import type { RunPlace } from '../paths.ts'
@@ -81,7 +81,7 @@ export function RunPicture({ run, picture, currency }: PictureProps) {
   )
 }
 
-/** Beside the part that scrolls, so that a lane always says whose it is. */
+/** Outside the scrolling part, so that each lane's name is always visible. */
 function LaneLabels({ picture, currency }: Pick<PictureProps, 'picture' | 'currency'>) {
   const { height } = picture
   return (

@@ -1,4 +1,4 @@
-/** @module Where a revision stands from left to right: a column each, or by the clock. */
+/** @module The horizontal position of a revision: one column each, or by time. */
 
 export type ScaleKind = 'steps' | 'time'
 
@@ -16,12 +16,12 @@ export interface Scale {
 const PAD_PX = 40
 const COLUMN_PX = 36
 const WIDTH_MIN_PX = 1_160
-/** Room for what a tick says, around its line. */
+/** Width of a tick's label, centred on its line. */
 export const TICK_PX = 2 * PAD_PX
-/** Columns from one tick to the next. */
+/** Number of columns between two ticks. */
 const TICK_COLUMNS = 4
 
-/** `points` are the revisions that have a place, in order; any other stands at the nearest one before it. */
+/** `points`: the revisions that have a position, in order; any other revision gets that of the nearest one before it. */
 export function createScale(kind: ScaleKind, points: readonly Point[]): Scale {
   const width = Math.max(WIDTH_MIN_PX, 2 * PAD_PX + Math.max(0, points.length - 1) * COLUMN_PX)
   return kind === 'steps' ? byColumn(points, width) : byClock(points, width)
@@ -55,7 +55,7 @@ function byClock(points: readonly Point[], width: number): Scale {
   }
 }
 
-/** Index of the last number that is at most `value`; -1 where there is none. */
+/** Index of the last number that is at most `value`; -1 if there is none. */
 function lastAtMost(sorted: readonly number[], value: number): number {
   let low = 0
   let high = sorted.length

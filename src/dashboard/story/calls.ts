@@ -1,11 +1,11 @@
-/** @module Tool calls as spans, from their claim to what became of them; compensations among them. */
+/** @module Tool calls as spans, from claim to outcome, including compensations. */
 import { ratingOf } from '../../../projections/event-facts.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { RUN_EVENTS } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RunStory, Span, SpanStatus } from './story-parts.ts'
 
-/** True where the event is one of a call, and stands in the picture as part of its span. */
+/** Returns true if the event belongs to a call and is shown as part of its span. */
 export function foldCall(story: RunStory, event: RecordedEvent): boolean {
   const { call, undoing } = RUN_EVENTS[event.type].changes
   if (call === undefined || !('callId' in event.data)) return false
@@ -53,7 +53,7 @@ function end(
   span.status = status
 }
 
-/** Its claim lies before the part of the run that is folded. */
+/** The span of a call whose claim is before the folded part of the run. */
 function earlierClaim(story: RunStory, callId: string): Span {
   const span: Span = {
     callId,

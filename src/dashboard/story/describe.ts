@@ -1,4 +1,4 @@
-/** @module One event in one line of words, for tables. What came from outside is quoted as it is; it is escaped where it is shown. */
+/** @module One event as a line of text, for tables. External text is quoted as it is; it is escaped when it is rendered. */
 import { knowsBody } from '../../../projections/body-versions.ts'
 import { ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
@@ -15,12 +15,12 @@ const TEXT_CHARS = 140
 
 const OF_WHAT = /^(Tool call|Compensation)/
 
-/** What tool each call is of. */
+/** Tool names by call. */
 export interface ToolNames {
   readonly spanOf: ReadonlyMap<string, Pick<Span, 'tool'>>
 }
 
-/** `story` knows what tool an outcome is of: its body names the call by its id alone. */
+/** `story` provides the tool of an outcome: the outcome's body names the call only by its id. */
 export function describeEvent({ header, data }: LedgerEvent, story?: ToolNames): string {
   const { type } = header
   if (!isRunEventType(type) || !knowsBody(type, data.v)) return words(type)
@@ -35,7 +35,7 @@ export function describeEvent({ header, data }: LedgerEvent, story?: ToolNames):
   )
 }
 
-/** The type's label, and what failed. */
+/** The type's label, and the error message if there is one. */
 function labelled(type: string, { error }: JsonObject): string {
   const message = error !== undefined && isJsonObject(error) ? error.message : undefined
   return typeof message === 'string' ? `${words(type)}: ${clipped(message, TEXT_CHARS)}` : words(type)
@@ -47,7 +47,7 @@ const WAIT_ENDS = {
   elapsed: 'A sleep ended',
 } as const
 
-/** Types that need no more words than those of `labelled` are passed over. */
+/** Ignored types need no more text than `labelled` provides. */
 const TEXTS = {
   ...ignore('RunResumed', 'RunBranched', 'RunCompleted', 'RedactionChanged', 'RunKeyDisclosed', 'ToolCallLeaseRenewed'),
   ...ignore('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),

@@ -1,4 +1,4 @@
-/** @module Events of a window as rows of a table: one line of words each, payloads left behind as they are read. */
+/** @module Events of a window as table rows with one line of text each; payloads are dropped while reading. */
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { orRefused } from '../page.ts'
@@ -17,7 +17,7 @@ export interface EventRow {
 
 interface RowRange {
   readonly run: string
-  /** Knows what a call is called, from its claim. */
+  /** Provides the tool names of calls from their claims. */
   readonly story: ToolNames
   readonly from: number
   readonly to: number

@@ -1,4 +1,4 @@
-/** @module Forks as marks: where they open, what each branch brought, and how they were joined. */
+/** @module Forks as marks: their start, the report of each branch, and the join. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { Mark } from './story-parts.ts'
 

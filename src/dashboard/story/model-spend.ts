@@ -1,9 +1,9 @@
-/** @module What models cost, out of the usage that was recorded. */
+/** @module Cost per model, from recorded usage. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { addMoney } from '../../../schemas/money.ts'
 
 export interface ModelSpend {
-  /** `provider/model`, as far as it was named. */
+  /** `provider/model`, as far as they were named. */
   readonly name: string
   tokens: number
   cost: string

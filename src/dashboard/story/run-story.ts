@@ -1,6 +1,6 @@
 /**
- * @module A run as a story: handoffs, refusals, rewinds, calls and spending, folded out of its events into as little as a picture
- * needs. No payload is stored, so that ten thousand events stay small.
+ * @module A run as a story: handoffs, refusals, rewinds, calls and spend, folded from its events into the minimum that a picture needs. No payload is stored,
+ * so that the story of ten thousand events remains small.
  */
 import { canFold } from '../../../projections/body-versions.ts'
 import { eachOf, ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
@@ -15,7 +15,7 @@ import { forkMark } from './fork-marks.ts'
 import { foldModelSpend } from './model-spend.ts'
 import type { Mark, MarkKind, RunStory, Span } from './story-parts.ts'
 
-/** Longer texts stand in the event itself. */
+/** Longer texts are truncated; the event contains them in full. */
 const TEXT_CHARS = 256
 
 export function emptyStory(first = 0): RunStory {
@@ -47,7 +47,7 @@ function emptyBudget(): BudgetState {
   }
 }
 
-/** Folds events in order; the story passed in goes on. */
+/** Folds events in order into the given story. */
 export function foldStory(story: RunStory, events: readonly LedgerEvent[]): void {
   for (const event of events) {
     const { header } = event
@@ -89,7 +89,7 @@ function notePoint(story: RunStory, { revision, time }: RecordedEvent['header'],
 
 const placeOf = ({ type, revision, time }: RecordedEvent['header']) => ({ type, revision, time })
 
-/** What the picture shows otherwise, or not at all, is passed over: calls, snapshots, leases, reservations. */
+/** Event types that the picture shows in another way, or not at all, are ignored: calls, snapshots, leases, reservations. */
 const MARKS = {
   ...ignore('SnapshotTaken', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...ignore('ReservationExpired', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
@@ -141,7 +141,7 @@ function approvalMark(kind: MarkKind) {
   return ({ header, data }: OfApproval): Mark => ({ ...placeOf(header), kind, lane: '', text: data.tool })
 }
 
-/** Its label says the rest. */
+/** For events whose label is sufficient. */
 function markAs(kind: MarkKind) {
   return ({ header }: RecordedEvent): Mark => ({ ...placeOf(header), kind, lane: '' })
 }
@@ -173,7 +173,7 @@ function handoffMark(
   }
 }
 
-/** Agents in the order in which they appear; the run itself first. */
+/** Agents in order of appearance, after the run itself. */
 export function lanesOf(marks: readonly Mark[], spans: readonly Span[]): readonly string[] {
   const seen = [
     ...marks.map(({ lane, revision }) => ({ lane, revision })),

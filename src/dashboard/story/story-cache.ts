@@ -1,4 +1,4 @@
-/** @module Stories that were folded before go on from where they stand: a run is read once, and then only what is new. */
+/** @module A cache of folded stories: a run is read once, and later only its new events are folded. */
 import { LRUCache } from 'lru-cache'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
@@ -7,16 +7,16 @@ import { orRefused } from '../page.ts'
 import { emptyStory, foldStory } from './run-story.ts'
 import type { RunStory } from './story-parts.ts'
 
-/** What an empty story takes, and an event of one beside its mark and its span. */
+/** Estimated size of an empty story, and of an event in addition to its mark and span. */
 const STORY_BYTES = 4_096
 const EVENT_BYTES = 256
-/** Longer runs are shown by the part that is looked at. */
+/** For longer runs, only the part that is viewed is folded. */
 const WHOLE_STORY_MAX = 50_000
 
 interface Entry {
   readonly story: RunStory
   folding: Promise<void>
-  /** What it took when it was weighed, and how much of it that was. */
+  /** Estimated size at the last weighing, and the number of items that were weighed. */
   bytes: number
   readonly weighed: { events: number; marks: number; spans: number }
 }
@@ -26,7 +26,7 @@ function newEntry(): Entry {
   return { story: emptyStory(), folding: Promise.resolve(), bytes: STORY_BYTES, weighed }
 }
 
-/** Each mark and each span is walked once, however often the story goes on. */
+/** Weighs only new marks and spans, so that each is visited once. */
 function weighNew(entry: Entry): void {
   const { story, weighed } = entry
   const { marks, spans, next } = story
@@ -37,13 +37,13 @@ function weighNew(entry: Entry): void {
 }
 
 interface Stories {
-  /** The whole run up to a revision that is known to be there. */
+  /** The whole run up to a revision that is known to exist. */
   whole(caller: Caller, run: string, revision: number): Promise<RunStory>
-  /** From one revision to another, both included. */
+  /** The events from one revision to another, both included. */
   part(caller: Caller, run: string, range: { from: number; to: number }): Promise<RunStory>
 }
 
-/** The ledger that is read, and whose memory the stories take. */
+/** The ledger to read, and the memory budget of the stories. */
 export interface StoryDeps {
   readonly ledger: Pick<Ledger, 'runEvents'>
   readonly memory: MemoryBudget
@@ -53,14 +53,14 @@ const ofLedger = new WeakMap<object, Stories>()
 
 export interface StoryOf {
   readonly run: string
-  /** Of the last event that counts. */
+  /** Revision of the last event to include. */
   readonly revision: number
   readonly window: { readonly from: number; readonly to: number }
-  /** Later events are left out: the story is folded for this page alone. */
+  /** Later events exist but are left out: the story is folded for this page only. */
   readonly isPast?: boolean
 }
 
-/** The whole story where the run is not too long for one, else that of a window. */
+/** The whole story unless the run is too long for that; otherwise the story of a window. */
 export function storyFor(
   { ledger, memory }: StoryDeps,
   caller: Caller,
@@ -71,7 +71,7 @@ export function storyFor(
   return isPast ? stories.part(caller, run, { from: 0, to: revision }) : stories.whole(caller, run, revision)
 }
 
-/** One cache a ledger. */
+/** One cache per ledger. */
 function storiesOf({ ledger, memory }: StoryDeps): Stories {
   const known = ofLedger.get(ledger) ?? createStories({ ledger, memory })
   ofLedger.set(ledger, known)
@@ -84,7 +84,7 @@ function createStories({ ledger, memory }: StoryDeps): Stories {
   memory.watch('stories', () => current.calculatedSize)
   const keep = (name: string, entry: Entry): void => {
     weighNew(entry)
-    // Set anew, since a story grows: the cache weighs what it receives once.
+    // Set again, because a story grows: the cache records the size only on insertion.
     current.delete(name)
     current.set(name, entry, { size: Math.min(maxBytes, entry.bytes) })
   }
@@ -97,7 +97,7 @@ function createStories({ ledger, memory }: StoryDeps): Stories {
     whole: async (caller, run, revision) => {
       const name = `${caller.tenant} ${run}`
       const entry = current.get(name) ?? newEntry()
-      // One after another: two that fold at once would fold the same events twice.
+      // Folds are serialized: two concurrent folds would fold the same events twice.
       entry.folding = entry.folding.catch(() => undefined).then(() => read(caller, entry.story, { run, to: revision }))
       try {
         await entry.folding

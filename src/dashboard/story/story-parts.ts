@@ -1,4 +1,4 @@
-/** @module What a story of a run consists of: marks, spans and points of the budget. */
+/** @module The parts of a run's story: marks, spans and budget points. */
 import type { BudgetState } from '../../../projections/run-budget.ts'
 import type { ModelSpend } from './model-spend.ts'
 
@@ -13,7 +13,7 @@ export interface Span {
   readonly from: number
   readonly fromTime: string
   readonly attempt: number
-  /** The forward call that this one undoes. */
+  /** Id of the forward call that this one undoes. */
   readonly compensates?: string
   /** Revision and time of the last outcome. */
   to?: number
@@ -48,10 +48,10 @@ export type MarkKind =
   | 'related'
   | 'resumed'
   | 'withheld'
-  /** Of a type that this build does not know. */
+  /** An event of a type that this build does not know. */
   | 'other'
 
-/** One event that stands in the picture at a point. */
+/** One event that is shown as a sign in the picture. */
 export interface Mark {
   readonly kind: MarkKind
   readonly type: string
@@ -61,17 +61,17 @@ export interface Mark {
   readonly lane: string
   readonly step?: number
   readonly fromStep?: number
-  /** What was found, in a refused handoff or as a warning in an accepted one. */
+  /** Number of findings in a refused handoff, or of warnings in an accepted one. */
   readonly findings?: number
   readonly supersedes?: number
   /** Revision whose context a rewind restores. */
   readonly restores?: number
   readonly cause?: string
-  /** The fork that it opens, reports to or ends. */
+  /** Id of the fork that the event opens, reports to or ends. */
   readonly fork?: string
-  /** Names of merged branches, in a join; the one that reports, in a report. */
+  /** For a join, the names of the merged branches; for a report, the reporting branch. */
   readonly branches?: readonly string[]
-  /** Spent since the handoff before, this one included. */
+  /** Spent since the previous handoff, including this one. */
   readonly tokens?: number
   readonly cost?: string
   readonly text?: string
@@ -87,7 +87,7 @@ export interface BudgetPoint {
 }
 
 export interface RunStory {
-  /** First revision that was folded; 0 where the story is whole. */
+  /** First revision that was folded; 0 if the story is complete. */
   readonly first: number
   /** The next revision to fold. */
   next: number
@@ -95,11 +95,11 @@ export interface RunStory {
   endedAt: string
   readonly marks: Mark[]
   readonly spans: Span[]
-  /** Of spans that are still open, and of all forward calls, by call id. */
+  /** All spans, by call id. */
   readonly spanOf: Map<string, Span>
   readonly budgetPoints: BudgetPoint[]
   readonly budget: BudgetState
   readonly models: Map<string, ModelSpend>
-  /** Spent when the last handoff was recorded. */
+  /** Total spend when the last handoff was recorded. */
   delegated: { tokens: number; cost: string }
 }

@@ -1,4 +1,4 @@
-/** @module The calls of a run, tool by tool: how many, what became of them, and how long they took. */
+/** @module The calls of a run by tool: their number, outcomes and durations. */
 import type { Span } from './story-parts.ts'
 
 export interface ToolTimes {
@@ -8,12 +8,12 @@ export interface ToolTimes {
   readonly inDoubt: number
   readonly undone: number
   readonly open: number
-  /** Of calls that ended, in milliseconds; undefined where none did. */
+  /** Milliseconds, over calls that ended; undefined if none did. */
   readonly medianMs: number | undefined
   readonly longest: { readonly ms: number; readonly revision: number } | undefined
 }
 
-/** Those that took longest in all come first: they are why a run lasts. A call in doubt has no known end, and counts for no time. */
+/** Ordered by total duration, longest first. A call in doubt has no known end and adds no duration. */
 export function toolTimes(spans: readonly Span[]): readonly ToolTimes[] {
   const byTool = new Map<string, Span[]>()
   for (const span of spans) {
@@ -36,7 +36,7 @@ function timesOf(tool: string, spans: readonly Span[]): ToolTimes {
     inDoubt: counted('in-doubt'),
     undone: counted('undone'),
     open: counted('open'),
-    // Of an even number the lower one: a time that a call really took.
+    // For an even number, the lower of the two middle values: a duration that actually occurred.
     medianMs: ended[Math.floor((ended.length - 1) / 2)]?.ms,
     longest: ended.at(-1),
   }

@@ -1,4 +1,4 @@
-/** @module Keywords about lists: their length, their members, what they must contain. */
+/** @module Keywords for arrays: length, items, and required contents. */
 import type { Json } from '../../../schemas/json.ts'
 import { type Check, checkMember, fault, holdsSilently, SEEN_STEPS } from './evaluation.ts'
 import { textOf } from './scalar-keywords.ts'
@@ -40,7 +40,7 @@ const unique: ArrayCheck = (items, run) => {
   return texts.size === items.length || fault(run, 'must NOT have duplicate items')
 }
 
-/** A text among the items must not pass for the text of a list or an object. */
+/** A string among the items must not equal the canonical text of an array or an object. */
 function tagged(scalar: Json): Json {
   return typeof scalar === 'string' ? `"${scalar}` : scalar
 }

@@ -1,4 +1,4 @@
-/** @module From a schema document to one check: each schema in it by its keywords, then references to where they lead. */
+/** @module Compiles a schema document to one check: first each subschema by its keywords, then the references to their targets. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../../../schemas/json-pointer.ts'
 import { arrayKeywords } from './array-keywords.ts'
@@ -12,7 +12,7 @@ import { unevaluatedKeywords } from './unevaluated-keywords.ts'
 import { spend, type Work } from './work.ts'
 
 const SCHEMA_MAX_DEPTH = 64
-/** What a schema in the document, and each of its keywords, costs to make. */
+/** Steps for compiling one schema in the document, and for each of its keywords. */
 const SCHEMA_STEPS = 40
 const KEYWORD_STEPS = 10
 
@@ -33,7 +33,7 @@ interface Pending {
   readonly target: { check: Check }
 }
 
-/** Throws `SyntaxError`, with a message for whoever wrote the schema, and `WorkExhausted`. */
+/** Throws `SyntaxError`, with a message for the author of the schema, and `WorkExhausted`. */
 export function compileDocument(root: JsonObject, work: Work): Check {
   const known = new Map<JsonObject, Check>()
   const anchors = new Map<string, JsonObject>()
@@ -57,7 +57,7 @@ export function compileDocument(root: JsonObject, work: Work): Check {
     },
   }
   const check = compilation.compile(root, [])
-  // Where a reference leads may hold references of its own: the list grows while it is walked.
+  // The target of a reference may contain further references, so the list grows during this loop.
   for (const { reference, target } of pending) {
     const named = anchors.get(reference.slice(1))
     target.check = named === undefined ? compileReferred(reference, root, compilation) : compilation.compile(named, [])
@@ -65,7 +65,7 @@ export function compileDocument(root: JsonObject, work: Work): Check {
   return check
 }
 
-/** Nothing is ever fetched: a reference leads to a place in the schema itself. */
+/** References are never fetched: each must point into the schema itself. */
 function checkReference(reference: string, { pointer }: SchemaPlace): void {
   if (reference.startsWith('#')) return
   throw new SyntaxError(`${formatPointer(pointer)}: $ref must lead into the schema itself: "#/$defs/..."`)
@@ -81,7 +81,7 @@ function compileReferred(reference: string, root: JsonObject, { compile, work }:
   return compile(schema, tokens)
 }
 
-/** A reference is a URI fragment (RFC 6901 section 6). */
+/** Decodes the escapes of a reference, which is a URI fragment (RFC 6901 section 6). */
 function unescaped(fragment: string): string {
   try {
     return decodeURIComponent(fragment)

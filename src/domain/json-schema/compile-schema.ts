@@ -1,6 +1,6 @@
 /**
- * @module JSON Schema (2020-12) for schemas that come from outside. Interpreted, not turned into code: each step of a check is counted,
- * and so is each step of making it, so that neither holds up whoever writes. The same schema and payload always get the same answer.
+ * @module JSON Schema (2020-12) for schemas from callers. Schemas are interpreted, not compiled to code: each step of a check and of its
+ * compilation is counted, so that neither blocks the thread that writes. The same schema and payload always get the same answer.
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -10,13 +10,13 @@ import { compileDocument } from './compile-node.ts'
 import { type Check, faultsOf, type SchemaFault, startEvaluation } from './evaluation.ts'
 import { WorkExhausted } from './work.ts'
 
-/** Canonical text of a schema, in bytes. */
+/** Maximum size of the canonical text of a schema, in bytes. */
 export const SCHEMA_MAX_BYTES = 64 * 1024
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
-/** Steps of one check, and of making it: at 20 to 60 ns each, at most some 25 ms, and collections of garbage. */
+/** Maximum steps of one check and of one compilation. A step takes 20 to 60 ns, so the limit is about 25 ms, plus garbage collection. */
 export const CHECK_STEPS_MAX = 400_000
 export const COMPILE_STEPS_MAX = 600_000
-/** Schemas remembered, weighed by the steps that it took to make them: at most some 50 MB. */
+/** Maximum size of the cache of compiled schemas, in compilation steps: about 50 MB at most. */
 const REMEMBERED_STEPS_MAX = 4_000_000
 
 export type CheckedPayload =
@@ -26,12 +26,12 @@ export type CheckedPayload =
       readonly faultsTotal: number
       readonly steps: number
     }
-  /** The work set aside for one payload did not do: nothing is known of it. */
+  /** The payload needed more steps than the limit; nothing is known about it. */
   | { readonly kind: 'too-expensive' }
 
 export type CompiledSchema =
   | { readonly ok: true; readonly check: (payload: Json) => CheckedPayload }
-  /** `message` is for whoever registers the schema. */
+  /** `message` is for the caller that registers the schema. */
   | { readonly ok: false; readonly message: string }
 
 interface Remembered {
@@ -43,10 +43,10 @@ const byDigest = new LRUCache<string, Remembered>({
   maxSize: REMEMBERED_STEPS_MAX,
   sizeCalculation: ({ steps }) => steps,
 })
-/** Digests only: what is compiled must not live as long as the run that holds the schema. */
+/** Caches digests only: a compiled schema must not live as long as the run that holds the schema. */
 const digests = new WeakMap<JsonObject, string>()
 
-/** Never throws; the same schema is compiled once, as long as it is remembered. */
+/** Never throws. A schema is compiled once, as long as it stays in the cache. */
 export function compileSchema(schema: JsonObject): CompiledSchema {
   const digest = digestOf(schema)
   const known = byDigest.get(digest)

@@ -1,15 +1,15 @@
-/** @module One payload on its way through a schema: where it is, what it has cost, what was found wrong. */
+/** @module The evaluation of one payload against a schema: its current place, its cost, and the faults found. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
 import { spend, type Work, WorkExhausted } from './work.ts'
 
-/** Faults listed; beyond them they are only counted. */
+/** Maximum number of faults listed; further ones are only counted. */
 export const FAULTS_MAX = 100
-/** Keys of a payload may be long, and a path holds all of them: so many characters of paths are listed in all. */
+/** Maximum characters of all listed paths together; keys of a payload may be long, and each path repeats them. */
 const PATHS_MAX_CHARS = 64 * 1024
-/** Schemas within schemas that one value is led through, references followed included: each takes a few frames of the stack. */
+/** Maximum nesting of schemas applied to one value, followed references included; each level takes a few stack frames. */
 const DEPTH_MAX = 1_000
-/** Names and patterns out of a schema are quoted up to here. */
+/** Maximum length at which names and patterns of a schema are quoted, in characters. */
 const QUOTED_MAX_CHARS = 200
 
 export interface SchemaFault {
@@ -28,26 +28,26 @@ export interface Evaluation {
   readonly path: Token[]
   readonly faults: FoundFault[]
   faultsTotal: number
-  /** Over 0 inside a condition: what fails there is no fault of the payload. */
+  /** Greater than 0 inside a condition, where a failing check is no fault of the payload. */
   silent: number
   depth: number
   readonly keys: Map<JsonObject, readonly string[]>
 }
 
-/** What the schemas met so far at one value have looked at; kept only where `unevaluated*` asks for it. */
+/** The members that schemas have evaluated at one value; collected only if an `unevaluated*` keyword needs them. */
 export interface Seen {
   readonly names: Set<string>
   readonly places: Set<number>
 }
 
-/** Whether the value holds. Notes in `seen` what it looked at. */
+/** Returns whether the value is valid, and records in `seen` which members it evaluated. */
 export type Check<T extends Json = Json> = (value: T, run: Evaluation, seen: Seen | undefined) => boolean
 
 export function startEvaluation(work: Work): Evaluation {
   return { work, path: [], faults: [], faultsTotal: 0, silent: 0, depth: 0, keys: new Map() }
 }
 
-/** Notes a fault where the evaluation stands, or at a member of that place. Always false: a check answers with it. */
+/** Records a fault at the current place or at a member of it. Always returns false, so that a check can return it. */
 export function fault(run: Evaluation, message: string, member?: Token): false {
   if (run.silent > 0) return false
   run.faultsTotal += 1
@@ -62,14 +62,14 @@ export function faultsOf({ faults }: Evaluation): SchemaFault[] {
   let charsLeft = PATHS_MAX_CHARS
   for (const { place, message } of faults) {
     for (const token of place) charsLeft -= String(token).length
-    // The first is always reported.
+    // The first fault is always listed.
     if (charsLeft < 0 && listed.length > 0) break
     listed.push({ path: formatPointer(place), message })
   }
   return listed
 }
 
-/** Checks a member of the value that the evaluation stands at. */
+/** Checks a member of the current value. */
 export function checkMember(
   check: Check,
   member: { readonly at: Token; readonly value: Json },
@@ -81,7 +81,7 @@ export function checkMember(
   return holds
 }
 
-/** Runs a check whose failing is no fault. */
+/** Runs a check without recording faults. */
 export function holdsSilently(check: Check, value: Json, to: { run: Evaluation; seen: Seen | undefined }): boolean {
   to.run.silent += 1
   const holds = check(value, to.run, to.seen)
@@ -94,7 +94,7 @@ export function enter(run: Evaluation): void {
   if (run.depth > DEPTH_MAX) throw new WorkExhausted()
 }
 
-/** The keys of an object, read once in an evaluation. */
+/** The keys of an object, cached for this evaluation. */
 export function keysOf(value: JsonObject, run: Evaluation): readonly string[] {
   const known = run.keys.get(value)
   if (known !== undefined) return known
@@ -110,7 +110,7 @@ export function nothingSeen(): Seen {
   return { names: new Set(), places: new Set() }
 }
 
-/** What a schema that holds has looked at counts for the one around it. */
+/** Adds the members that a valid subschema evaluated to those of the enclosing schema. */
 export function addSeen(run: Evaluation, seen: Seen | undefined, more: Seen | undefined): void {
   if (seen === undefined || more === undefined) return
   spend(run.work, SEEN_STEPS * (more.names.size + more.places.size))
@@ -120,7 +120,7 @@ export function addSeen(run: Evaluation, seen: Seen | undefined, more: Seen | un
 
 export const SEEN_STEPS = 4
 
-/** Text out of a schema, for a message. */
+/** Text of a schema, shortened for use in a message. */
 export function quoted(text: string): string {
   return text.length <= QUOTED_MAX_CHARS ? text : `${text.slice(0, QUOTED_MAX_CHARS)}…`
 }

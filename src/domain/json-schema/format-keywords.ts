@@ -1,15 +1,15 @@
-/** @module Keyword `format`, and the limits of dates and times beside it: the formats are those of `ajv-formats`. */
+/** @module Keyword `format`, and the limits of dates and times that go with it; the formats are those of `ajv-formats`. */
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Json } from '../../../schemas/json.ts'
 import { type Evaluation, fault, quoted } from './evaluation.ts'
 import { type Checks, keywordOf, readText, refuseKeyword, type SchemaPlace } from './schema-compilation.ts'
 import { spend } from './work.ts'
 
-/** The formats' own expressions are not ours to bound; nothing that has a format is longer. */
+/** Maximum length of a text with a format, in characters; it bounds the library's regular expressions. */
 const FORMAT_MAX_CHARS = 4096
-/** Base64 of a file has no such limit, and its expression takes time linear in the text. */
+/** Exempt from the limit: Base64 of a file may be longer, and its expression takes linear time. */
 const UNBOUNDED = 'byte'
-/** Their expressions backtrack exponentially; `uri` is the format of the standard. */
+/** Formats whose expressions backtrack exponentially; `uri` is the standard format. */
 const NOT_TAKEN: ReadonlySet<string> = new Set(['url'])
 
 interface Format {
@@ -42,7 +42,7 @@ const LIMITS: readonly (readonly [string, string, (order: number) => boolean])[]
   ['formatExclusiveMinimum', '>', (order) => order > 0],
 ]
 
-/** A format that is not known is a note, as in the standard. */
+/** Adds the checks of `format`. An unknown format is an annotation only, as in the standard. */
 export function formatKeywords(place: SchemaPlace, checks: Checks): void {
   const name = readText(place, 'format')
   const format = name === undefined ? undefined : FORMATS.get(name)
@@ -63,7 +63,7 @@ export function formatKeywords(place: SchemaPlace, checks: Checks): void {
   addLimits(place, format, checks)
 }
 
-/** The slowest of the formats, in steps for a text and for each of its characters. */
+/** Steps of the slowest format, per text and per character. */
 const FORMAT_STEPS = 20
 const FORMAT_STEPS_A_CHAR = 2
 

@@ -1,4 +1,4 @@
-/** @module Keywords that lead the same value through further schemas (JSON Schema 2020-12 Core, sections 8.2 and 10.2). */
+/** @module Keywords that apply further schemas to the same value (JSON Schema 2020-12 Core, sections 8.2 and 10.2). */
 import type { Json } from '../../../schemas/json.ts'
 import { addSeen, type Check, type Evaluation, fault, holdsSilently, nothingSeen, type Seen } from './evaluation.ts'
 import {
@@ -15,7 +15,7 @@ export function referenceKeywords(place: SchemaPlace, { any }: Checks): void {
     const anchor = readText(place, keyword)
     if (anchor !== undefined) place.compilation.name(anchor, place)
   }
-  // A schema is one resource, so that a dynamic reference has one place to lead to.
+  // A schema is a single resource here, so a dynamic reference has one target.
   for (const keyword of ['$ref', '$dynamicRef']) {
     const reference = readText(place, keyword)
     if (reference === undefined) continue
@@ -38,7 +38,7 @@ export function combiningKeywords(place: SchemaPlace, { any }: Checks): void {
   addCondition(place, any)
 }
 
-/** What was found wrong on the way through alternatives counts only where none of them holds. */
+/** Discards the faults found in alternatives, which count only if no alternative is valid. */
 function takeBack(run: Evaluation, to: { readonly listed: number; readonly total: number }): void {
   run.faults.length = to.listed
   run.faultsTotal = to.total
@@ -46,7 +46,7 @@ function takeBack(run: Evaluation, to: { readonly listed: number; readonly total
 
 const markOf = ({ faults, faultsTotal }: Evaluation) => ({ listed: faults.length, total: faultsTotal })
 
-/** Runs one alternative; what it looked at counts only where it holds. */
+/** Runs one alternative; the members it evaluated count only if it is valid. */
 function tries(check: Check, value: Json, { run, seen }: { run: Evaluation; seen: Seen | undefined }): boolean {
   const own = seen && nothingSeen()
   const holds = check(value, run, own)

@@ -1,27 +1,27 @@
 /**
- * @module Regular expressions in time linear in the text, for patterns that come from outside: all alternatives are followed at
- * once (Thompson 1968), so that no text makes the match backtrack. ECMAScript syntax with flag `u`, without look-around and
- * back-references, which have no such bound.
+ * @module Regular expressions for patterns from callers, in time linear in the text: all alternatives are followed in parallel (Thompson
+ * 1968), so that no text makes the match backtrack. ECMAScript syntax with flag `u`, without look-around and back-references, which have
+ * no linear bound.
  */
 import { finish, type Paced, Pauses } from '../paced.ts'
 import { type Atom, type Atoms, type PatternNode, parsePattern } from './parse-pattern.ts'
 import { spend, type Work } from './work.ts'
 
-/** States of one pattern: `{1,500}` counts 500 times. */
+/** Maximum number of states of one pattern; `{1,500}` counts 500 times. */
 const STATES_MAX = 2_000
-/** What a state costs to make, in time and in memory. */
+/** Steps for creating one state, in time and memory. */
 const STATE_STEPS = 30
-/** What a text costs before its first character. */
+/** Fixed steps of a search, before the first character. */
 const TEXT_STEPS = 10
-/** Steps of a pattern in the time of a step between pauses. */
+/** Pattern steps per step counted between pauses. */
 const STEPS_A_PAUSE_STEP = 4
-/** States that are made ready for one text in the time of a step. */
+/** States initialised for one text per step. */
 const STATES_READY_A_STEP = 16
 
 export interface LinearPattern {
   /** Whether the pattern occurs in the text. Throws `WorkExhausted`. */
   test(text: string, work: Work): boolean
-  /** The same, with pauses. */
+  /** The same as `test`, with pauses. */
   search(text: string, work: Work, pauses: Pauses): Paced<boolean>
 }
 
@@ -37,8 +37,8 @@ interface Building {
 }
 
 /**
- * Throws `SyntaxError` for what is no pattern, or none of those taken, and `WorkExhausted` where making it takes more than `work`.
- * Patterns that are made together share their atoms.
+ * Throws `SyntaxError` for an invalid or unsupported pattern, and `WorkExhausted` if compiling it takes more than `work`. Patterns that
+ * are compiled with the same `atoms` share them.
  */
 export function compilePattern(source: string, work: Work, atoms: Atoms = new Map()): LinearPattern {
   const states: State[] = [{ kind: 'match' }]
@@ -48,9 +48,9 @@ export function compilePattern(source: string, work: Work, atoms: Atoms = new Ma
   return { search, test: (text, forText) => finish(search(text, forText, new Pauses())) }
 }
 
-/** Adds a node's states in front of state `next`; answers where it starts. */
+/** Adds a node's states in front of state `next`; returns the index of its first state. */
 function addNode(node: PatternNode, next: number, to: Building): number {
-  // Counted though it may add no state: `(?:){1000000}` is a million times nothing.
+  // Counted even if the node adds no state: `(?:){1000000}` repeats an empty group a million times.
   spend(to.work, 1)
   switch (node.kind) {
     case 'atom':
@@ -71,7 +71,7 @@ function addNode(node: PatternNode, next: number, to: Building): number {
 function addRepeat(node: PatternNode & { kind: 'repeat' }, next: number, to: Building): number {
   let start = next
   if (node.max === Number.POSITIVE_INFINITY) {
-    // The loop's own state comes first, so that its body can lead back to it; where the body starts is known after.
+    // The loop state is added first, so that its body can lead back to it; its `or` branch is set once the start of the body is known.
     const loop: State & { kind: 'either' } = { kind: 'either', either: next, or: next }
     start = addState(loop, to)
     loop.or = addNode(node.body, start, to)
@@ -105,7 +105,7 @@ function* runs(machine: Machine, text: string, pauses: Pauses): Paced<boolean> {
   const ready = TEXT_STEPS + machine.states.length / STATES_READY_A_STEP
   spend(machine.work, ready)
   pauses.count(ready / STEPS_A_PAUSE_STEP)
-  // The last place at which each state was entered: a state is followed once a place, which is what bounds the time.
+  // The last position at which each state was entered: a state is followed once per position, which bounds the time.
   const entered = new Int32Array(machine.states.length).fill(-1)
   let current: number[] = []
   for (let at = 0; ; ) {
@@ -135,7 +135,7 @@ interface Following {
   followed: number
 }
 
-/** Follows everything that consumes no character; true where that reaches the end of the pattern. */
+/** Follows all transitions that consume no character; returns true if they reach the end of the pattern. */
 function follow(machine: Machine, index: number, to: Following): boolean {
   to.followed += 1
   if (to.entered[index] === to.place.at) return false
@@ -155,7 +155,7 @@ function holdsAt(assertion: '^' | '$' | '\\b' | '\\B', { text, at }: Place): boo
   return isBorder === (assertion === '\\b')
 }
 
-/** `\w` without flag `i`: ASCII only. NaN beyond the text is no word character. */
+/** `\w` without flag `i`: ASCII only. The code is NaN outside the text, which is no word character. */
 function isWord(code: number): boolean {
   return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || code === 95 || (code >= 97 && code <= 122)
 }

@@ -1,4 +1,4 @@
-/** @module Keywords about objects: which members they have, and what those are. */
+/** @module Keywords for objects: the members they must or may have, and the schemas of these. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { type Check, checkMember, type Evaluation, fault, keysOf, quoted, SEEN_STEPS, type Seen } from './evaluation.ts'
 import type { LinearPattern } from './linear-pattern.ts'
@@ -42,7 +42,7 @@ export function objectKeywords(place: SchemaPlace, checks: Checks): void {
   addMembers(place, checks)
 }
 
-/** A name is looked up, and a fault counted. */
+/** Steps per name, for a look-up and a possible fault. */
 const NAME_STEPS = 2
 
 function requiredCheck(place: SchemaPlace, keyword: string, value: Json): Check<JsonObject> {
@@ -115,7 +115,7 @@ function checkListed(value: JsonObject, { listed }: Members, { run, seen }: To):
   return holds
 }
 
-/** Members that a pattern names, and those that nothing does. */
+/** Checks members that match a pattern, and members that neither `properties` nor a pattern names. */
 function checkOthers(value: JsonObject, { listed, patterns, others, isClosed }: Members, to: To): boolean {
   const { run, seen } = to
   const keys = keysOf(value, run)

@@ -1,7 +1,7 @@
-/** @module Reads a regular expression (ECMAScript, flag `u`) into a tree; what one character may be is left to the engine's own classes. */
+/** @module Parses a regular expression (ECMAScript, flag `u`) into a tree; character classes are delegated to the engine. */
 import { spend, type Work } from './work.ts'
 
-/** Whether one code point is taken. */
+/** Whether the atom matches one code point. */
 export type Atom = (codePoint: number) => boolean
 
 export type PatternNode =
@@ -11,15 +11,15 @@ export type PatternNode =
   | { readonly kind: 'either'; readonly options: readonly PatternNode[] }
   | { readonly kind: 'repeat'; readonly body: PatternNode; readonly min: number; readonly max: number }
 
-/** Longest pattern, in UTF-16 code units. */
+/** Maximum length of a pattern, in UTF-16 code units. */
 const PATTERN_MAX_CHARS = 4096
-/** What the engine takes to make a class, and each property (`\\p{...}`) in it. */
+/** Steps for compiling a class in the engine, and for each property (`\\p{...}`) in it. */
 const CLASS_STEPS = 2_000
 const PROPERTY_STEPS = 30_000
-/** Groups within groups: reading calls itself once for each. */
+/** Maximum nesting of groups; the parser recurses once per group. */
 const GROUPS_MAX_DEPTH = 100
 
-/** Atoms by their text, so that patterns made together share them. */
+/** Atoms by their source text, shared by patterns that are compiled together. */
 export type Atoms = Map<string, Atom>
 
 interface Making {
@@ -33,10 +33,10 @@ interface Reader extends Making {
   depth: number
 }
 
-/** Throws `SyntaxError`, with a message for whoever wrote the pattern, and `WorkExhausted`. */
+/** Throws `SyntaxError`, with a message for the author of the pattern, and `WorkExhausted`. */
 export function parsePattern(source: string, making: Making): PatternNode {
   if (source.length > PATTERN_MAX_CHARS) throw new SyntaxError(`a pattern has at most ${PATTERN_MAX_CHARS} characters`)
-  // The engine judges the syntax first: below, whatever is read is well formed.
+  // The engine checks the syntax first, so the parser below reads only well-formed patterns.
   new RegExp(source, 'u')
   spend(making.work, source.length)
   return readOptions({ ...making, source, at: 0, depth: 0 })
@@ -92,7 +92,7 @@ const BOUNDS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   '?': [0, 1],
 }
 
-/** Lazy or greedy makes no difference to whether a pattern occurs. */
+/** A lazy quantifier is read as a greedy one; the difference does not matter for whether a pattern occurs. */
 function readQuantifier(reader: Reader, body: PatternNode): PatternNode {
   const match = matchAt(reader, /(?:([*+?])|\{(\d+)(,(\d*))?\})\??/suy)
   if (match === null) return body
@@ -121,7 +121,7 @@ function literal(text: string): Atom {
   return (code) => code === only
 }
 
-/** One character matched by the engine takes constant time; ASCII is asked once and remembered. */
+/** A single-character match in the engine takes constant time; the results for ASCII are precomputed. */
 function engineClass(text: string, work: Work): Atom {
   spend(work, CLASS_STEPS + text.length + PROPERTY_STEPS * (text.match(/\\p\{/gi)?.length ?? 0))
   const one = new RegExp(`^(?:${text})$`, 'u')

@@ -1,4 +1,4 @@
-/** @module Keywords about one value by itself (JSON Schema 2020-12 Validation, sections 6.1 to 6.3): type, enum, const, numbers, strings. */
+/** @module Keywords for single values (JSON Schema 2020-12 Validation, sections 6.1 to 6.3): type, enum, const, numbers, strings. */
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
 import { canonicalText } from '../validator/report.ts'
 import { type Check, type Evaluation, fault, quoted } from './evaluation.ts'
@@ -24,7 +24,7 @@ const IS_TYPE: Readonly<Record<string, (value: Json) => boolean>> = {
   object: isJsonObject,
 }
 
-/** The canonical text of a value, at its price. */
+/** The canonical text of a value; its length is charged to the work budget. */
 export function textOf(value: Json, run: Evaluation): string {
   const text = canonicalText(value)
   spend(run.work, 1 + text.length)
@@ -48,7 +48,7 @@ function typeCheck(place: SchemaPlace, type: Json): Check {
   if (!known || names.length === 0) {
     refuseKeyword(place, 'type', `one or a list of ${Object.keys(IS_TYPE).join(', ')}`)
   }
-  // OpenAPI's way of saying it.
+  // OpenAPI's notation for an additional type `null`.
   if (keywordOf(place, 'nullable') === true) names.push('null')
   const types = names.map((name) => IS_TYPE[String(name)] as (value: Json) => boolean)
   const message = `must be ${names.join(',')}`
@@ -103,7 +103,7 @@ export function stringKeywords(place: SchemaPlace, checks: Checks): void {
   checks.string.push((text, run) => pattern.test(text, run.work) || fault(run, message))
 }
 
-/** Whether a text has more code points than `most`: counted only where its UTF-16 units do not tell. */
+/** Whether a text has more than `most` code points; counts them only if the number of UTF-16 units does not decide it. */
 function hasMoreThan(text: string, most: number, run: Evaluation): boolean {
   if (text.length <= most) return false
   if (text.length > 2 * most) return true

@@ -1,4 +1,4 @@
-/** @module One schema while it is compiled: what its keywords share, and how their values are read. */
+/** @module The compilation of one schema: state shared by its keywords, and helpers that read keyword values. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
 import type { Check, Seen } from './evaluation.ts'
@@ -10,11 +10,11 @@ export interface Compilation {
   readonly work: Work
   readonly atoms: Atoms
   readonly patterns: Map<string, LinearPattern>
-  /** Compiles the schema that stands at a place of the document. */
+  /** Compiles the schema at a place of the document. */
   readonly compile: (schema: Json, pointer: readonly Token[]) => Check
-  /** Notes a reference, to be led to its schema once all schemas are known. */
+  /** Registers a reference, which is resolved once all schemas are known. */
   readonly refer: (reference: string, place: SchemaPlace) => { check: Check }
-  /** Notes a name (`$anchor`) that references may use. */
+  /** Registers an anchor (`$anchor`) that references may use. */
   readonly name: (anchor: string, place: SchemaPlace) => void
 }
 
@@ -25,7 +25,7 @@ export interface SchemaPlace {
   readonly compilation: Compilation
 }
 
-/** What a schema checks, by the type of the value that it concerns. `last` runs after all others. */
+/** The checks of a schema, by the type of value that they apply to. `last` runs after all others. */
 export interface Checks {
   readonly any: Check[]
   readonly number: Check<number>[]
@@ -35,14 +35,14 @@ export interface Checks {
   readonly last: ((value: Json, run: Parameters<Check>[1], seen: Seen) => boolean)[]
 }
 
-/** Reads some keywords of a schema and adds what they check. */
+/** Reads some keywords of a schema and adds their checks. */
 export type Family = (place: SchemaPlace, checks: Checks) => void
 
 export function refuseKeyword({ pointer }: SchemaPlace, keyword: string, mustBe: string): never {
   throw new SyntaxError(`${formatPointer([...pointer, keyword])}: ${keyword} must be ${mustBe}`)
 }
 
-/** The value of a keyword; undefined where the schema has none. */
+/** The value of a keyword; undefined if the schema does not have it. */
 export function keywordOf({ schema }: SchemaPlace, keyword: string): Json | undefined {
   return Object.hasOwn(schema, keyword) ? schema[keyword] : undefined
 }
@@ -79,13 +79,13 @@ export function readMembers(place: SchemaPlace, keyword: string): readonly (read
   return isJsonObject(value) ? Object.entries(value) : refuseKeyword(place, keyword, 'an object')
 }
 
-/** The schema that a keyword's value is. */
+/** The value of a keyword, compiled as a schema. */
 export function readSchema(place: SchemaPlace, keyword: string): Check | undefined {
   const value = keywordOf(place, keyword)
   return value === undefined ? undefined : place.compilation.compile(value, [...place.pointer, keyword])
 }
 
-/** The schemas that a keyword lists. */
+/** The value of a keyword that lists schemas, compiled. */
 export function readSchemas(place: SchemaPlace, keyword: string): readonly Check[] | undefined {
   const value = keywordOf(place, keyword)
   if (value === undefined) return undefined
@@ -93,7 +93,7 @@ export function readSchemas(place: SchemaPlace, keyword: string): readonly Check
   return value.map((each, i) => place.compilation.compile(each as Json, [...place.pointer, keyword, i]))
 }
 
-/** The schemas that a keyword maps names to. */
+/** The value of a keyword that maps names to schemas, compiled. */
 export function readNamedSchemas(place: SchemaPlace, keyword: string): readonly (readonly [string, Check])[] {
   return readMembers(place, keyword).map(([name, schema]) => {
     return [name, place.compilation.compile(schema, [...place.pointer, keyword, name])]

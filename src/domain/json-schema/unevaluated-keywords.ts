@@ -1,4 +1,4 @@
-/** @module `unevaluatedProperties` and `unevaluatedItems`: about what no other keyword of the schema has looked at. */
+/** @module `unevaluatedProperties` and `unevaluatedItems`: checks on members that no other keyword of the schema has evaluated. */
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
 import { checkMember, fault, keysOf, SEEN_STEPS } from './evaluation.ts'
 import { type Checks, keywordOf, readSchema, type SchemaPlace } from './schema-compilation.ts'

@@ -1,16 +1,16 @@
-/** @module What one character is, by its code: a table where it is ASCII, the engine's own classes where it is not. */
+/** @module Character classes by code: a table for ASCII, the engine's own Unicode classes for all other characters. */
 
-/** By the codes of ASCII characters: 1 for those that are in it. */
+/** A table indexed by ASCII code: 1 for the members of the set. */
 export type AsciiSet = Uint8Array
 
 export function asciiSet(expression: RegExp): AsciiSet {
   return Uint8Array.from({ length: 128 }, (_, code) => (expression.test(String.fromCharCode(code)) ? 1 : 0))
 }
 
-/** False beyond the text, and for what is not ASCII. */
+/** False for positions outside the text and for characters that are not ASCII. */
 export function isIn(set: AsciiSet, text: string, at: number): boolean {
   const code = text.charCodeAt(at)
-  // An index that is none makes the engine give up on a fast look into the table.
+  // An index out of bounds would make the engine deoptimise the table lookup.
   return code < 128 && set[code] === 1
 }
 
@@ -20,7 +20,7 @@ export const ALPHANUMERIC = asciiSet(/[A-Za-z0-9]/)
 
 const LETTER_OR_NUMBER = /^[\p{L}\p{N}]/u
 
-/** A letter or number of any script. */
+/** Whether the code point is a letter or a number, in any script. */
 export function isLetterOrNumber(codePoint: number): boolean {
   return codePoint < 128 ? ALPHANUMERIC[codePoint] === 1 : LETTER_OR_NUMBER.test(String.fromCodePoint(codePoint))
 }

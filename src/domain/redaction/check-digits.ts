@@ -1,10 +1,13 @@
-/** @module Numbers that carry check digits: whether they hold tells a number from digits that only look like one. */
+/** @module Check digits: they tell a real number from a sequence of digits that only looks like one. */
 
-/** Shortest and longest number of a payment card, in digits (ISO/IEC 7812-1). */
+/** Minimum and maximum length of a payment card number, in digits (ISO/IEC 7812-1). */
 const CARD_MIN_DIGITS = 13
 export const CARD_MAX_DIGITS = 19
 
-/** Whether so many digits with this first one are of an issuer of payment cards. 13: 4 alone; 14 and 15: 3; more: 2 to 6. Leaves out times in milliseconds, which begin with 1. */
+/**
+ * Whether a number of `count` digits that starts with `first` fits an issuer of payment cards. 13 digits: 4 only; 14 and 15: 3; more: 2 to
+ * 6. This excludes times in milliseconds, which start with 1.
+ */
 export function isOfIssuer(first: number, count: number): boolean {
   if (count < CARD_MIN_DIGITS) return false
   if (count === CARD_MIN_DIGITS) return first === 4
@@ -12,12 +15,12 @@ export function isOfIssuer(first: number, count: number): boolean {
   return first >= 2 && first <= 6
 }
 
-/** What a digit that is doubled counts (ISO/IEC 7812-1 annex B, Luhn): of an even number of digits that is each second one from the first on. */
+/** The value of a doubled digit (ISO/IEC 7812-1 annex B, Luhn). If the number of digits is even, every second digit is doubled, starting with the first. */
 export function doubledDigit(digit: number): number {
   return digit > 4 ? digit * 2 - 9 : digit * 2
 }
 
-/** Lengths by country (ISO 13616, registry of SWIFT). */
+/** IBAN length by country code (ISO 13616, SWIFT registry). */
 const IBAN_CHARS: ReadonlyMap<string, number> = new Map(
   (
     'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18 FK18 FO18 FR27 GB22 GE22 ' +
@@ -28,7 +31,7 @@ const IBAN_CHARS: ReadonlyMap<string, number> = new Map(
     .map((each) => [each.slice(0, 2), Number(each.slice(2))]),
 )
 
-/** Length of the IBAN that `text` begins with (ISO 13616-1: the remainder by 97 is 1), spaces counted; undefined where there is none. */
+/** Length in characters, spaces included, of a valid IBAN at the start of `text` (ISO 13616-1: remainder 1 modulo 97); undefined if there is none. */
 export function ibanLength(text: string): number | undefined {
   const chars = IBAN_CHARS.get(text.slice(0, 2).toUpperCase())
   if (chars === undefined) return undefined
@@ -41,12 +44,12 @@ export function ibanLength(text: string): number | undefined {
   return values.length === chars && remainder(values) === 1 ? end : undefined
 }
 
-/** Letters count as 10 to 35. */
+/** The value of a character: letters count as 10 to 35. */
 function numberOf(code: number): number {
   return code < 0x40 ? code - 0x30 : (code | 0x20) - 0x61 + 10
 }
 
-/** Of the number with its first four characters at its end. */
+/** Remainder modulo 97 of the number after its first four characters are moved to its end. */
 function remainder(values: readonly number[]): number {
   let rest = 0
   for (let i = 0; i < values.length; i += 1) {

@@ -1,19 +1,19 @@
-/** @module Which members of a command's body are values of its caller, which can be left out, and which are names, by which things are found. */
+/** @module The members of each command's body: values of the caller, which can be redacted, and names, by which records are found. */
 import type { Command } from '../../../schemas/commands.ts'
 
 export interface ValueMember {
-  /** Path in the body; `*` is each member of a list. */
+  /** Path in the body; `*` stands for each member of a list. */
   readonly path: readonly string[]
-  /** `object`: it stays one, whatever its place says; `text`: it stays one of at most `maxChars`. */
+  /** Required form after redaction. `object`: an object, whatever its place declares; `text`: a text of at most `maxChars` characters. */
   readonly form: 'any' | 'object' | 'text'
   readonly maxChars?: number
-  /** Where the event has it, where that is somewhere else. */
+  /** Path of the member in the event, if it differs. */
   readonly as?: readonly string[]
 }
 
 export interface Members {
   readonly values: readonly ValueMember[]
-  /** Members whose texts, however deep, are names; a path goes down to one. */
+  /** Members whose texts, at any depth, are names; a path leads to one member. */
   readonly names: readonly string[]
 }
 
@@ -26,7 +26,7 @@ const text = (path: string, maxChars: number, as?: string): ValueMember => ({
   ...(as !== undefined && { as: as.split('/') }),
 })
 
-/** As in the schemas of the requests. */
+/** Maximum lengths in characters, equal to those in the schemas of the requests. */
 const REASON_MAX = 4096
 const SHORT_REASON_MAX = 1024
 const MESSAGE_MAX = 16_384
@@ -41,7 +41,7 @@ const failure = (name: string): ValueMember[] => [
 const SUPERSEDES = [text('supersedes/*/reason', REASON_MAX), text('supersedes/*/path', REASON_MAX)]
 const PLACE = ['scope', 'group', 'agent']
 const NONE: Members = { values: [], names: PLACE }
-/** Numbers beside these are no texts. */
+/** The texts of `usage` and `reserve`; their other members are numbers. */
 const modelOf = (member: string): string[] => [`${member}/agent`, `${member}/provider`, `${member}/model`]
 
 export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {

@@ -1,4 +1,4 @@
-/** @module Rules of redaction made ready: places as tokens, patterns as machines that take time linear in the text. */
+/** @module Compiles redaction rules: places to tokens, patterns to machines that run in time linear in the text. */
 import { parsePointer } from '../../../schemas/json-pointer.ts'
 import type { Keep, RedactionDetector, RedactionInForce } from '../../../schemas/redaction.ts'
 import { compilePattern, type LinearPattern } from '../json-schema/linear-pattern.ts'
@@ -6,23 +6,23 @@ import { type Work, WorkExhausted } from '../json-schema/work.ts'
 
 export interface CompiledRule {
   readonly name: string
-  /** Where it stands among the rules: of two that find the same text, the first counts. */
+  /** Index among the rules: if two rules find the same text, the first one counts. */
   readonly order: number
-  /** Absent: everywhere. */
+  /** Undefined: the rule applies everywhere. */
   readonly places: readonly (readonly string[])[] | undefined
   readonly find: readonly RedactionDetector[]
   readonly pattern: LinearPattern | undefined
   readonly comparable: boolean
-  /** What it names is encrypted, and not dropped. */
+  /** If set, matched values are encrypted instead of dropped. */
   readonly keep: Keep | undefined
 }
 
 export type CompiledRules =
   | { readonly ok: true; readonly rules: readonly CompiledRule[] }
-  /** `index`: of the rule whose pattern is not accepted. */
+  /** `index` is that of the rule whose pattern is not accepted. */
   | { readonly ok: false; readonly index: number; readonly message: string }
 
-/** Of all patterns together: some 20,000 states. */
+/** Maximum compilation steps of all patterns together: about 20,000 states. */
 const COMPILE_STEPS_MAX = 600_000
 const TOO_MUCH = 'the patterns of all rules together take too much work'
 
@@ -52,7 +52,7 @@ function compile(declared: RedactionInForce): CompiledRules {
   return { ok: true, rules }
 }
 
-/** Whether it looks into texts; else whatever lies at its places is left out. */
+/** Whether the rule searches texts; otherwise it redacts the whole values at its places. */
 export function searches({ find, pattern }: CompiledRule): boolean {
   return find.length > 0 || pattern !== undefined
 }

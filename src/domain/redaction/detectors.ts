@@ -1,4 +1,4 @@
-/** @module What the ledger finds in texts by itself, in time linear in the text, whatever it holds. */
+/** @module The built-in detectors, which search texts in time linear in their length. */
 import type { RedactionDetector } from '../../../schemas/redaction.ts'
 import type { Paced } from '../paced.ts'
 import { EMAILS } from './find-addresses.ts'
@@ -17,7 +17,7 @@ const SCANNERS: Readonly<Record<RedactionDetector, readonly Scanner[]>> = {
   'us-ssn': [SSNS],
 }
 
-/** What is found, as lists that are each in the order of the text. */
+/** The spans found, as lists that are each in text order. */
 export function* spansOf(detector: RedactionDetector, text: string, steps: TextSteps): Paced<Span[][]> {
   const lists: Span[][] = []
   for (const scanner of SCANNERS[detector]) lists.push(yield* scanText(scanner, text, steps))

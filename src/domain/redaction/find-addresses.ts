@@ -1,15 +1,15 @@
-/** @module Addresses of electronic mail in a text. */
+/** @module Finds email addresses in a text. */
 import { asciiSet, isIn, isLetterOrNumber, isSpace } from './characters.ts'
 import type { Scanner } from './scan-text.ts'
 
-/** RFC 5321 section 4.5.3.1: 64 octets before the `@`, 255 behind it. */
+/** Maximum lengths (RFC 5321 section 4.5.3.1): 64 octets before the `@`, 255 after it. */
 const LOCAL_MAX_CHARS = 64
 const DOMAIN_MAX_CHARS = 255
 
-/** RFC 5322 `dot-atom`, and every letter of every script (RFC 6531). */
+/** RFC 5322 `dot-atom`; letters of other scripts are allowed too (RFC 6531). */
 const LOCAL = asciiSet(/[\w.!#$%&'*+/=?^`{|}~-]/)
 
-/** From each `@` to both sides: neither goes beyond another `@`, so that nothing is read more than twice. */
+/** Reads from each `@` to both sides. Neither side extends beyond another `@`, so that no character is read more than twice. */
 export const EMAILS: Scanner = {
   begins: asciiSet(/@/),
   find: (text, at, { spans, steps }) => {
@@ -26,7 +26,7 @@ function isLocal(text: string, at: number): boolean {
   return isIn(LOCAL, text, at) || (text.charCodeAt(at) > 127 && !isSpace(text, at))
 }
 
-/** Where the last of two or more labels ends, and up to where the text was read. */
+/** `to` is the end of the last of two or more labels, `read` the position up to which the text was read. */
 function domainAt(text: string, from: number): { readonly to: number | undefined; readonly read: number } {
   const end = Math.min(text.length, from + DOMAIN_MAX_CHARS)
   let to: number | undefined

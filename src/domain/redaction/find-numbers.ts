@@ -1,14 +1,14 @@
-/** @module Numbers of cards, accounts, phones and insured people in a text. */
+/** @module Finds numbers of cards, bank accounts, phones and US Social Security in a text. */
 
 import { ALPHANUMERIC, asciiSet, DIGIT, isIn, isWordAt, isWordBefore, LETTER } from './characters.ts'
 import { CARD_MAX_DIGITS, doubledDigit, ibanLength, isOfIssuer } from './check-digits.ts'
 import type { Finding, Scanner } from './scan-text.ts'
 
-/** What a digit of a card takes, in characters read. */
+/** Cost of reading one digit of a card number, in characters read. */
 const CARD_READS = 2
 const BETWEEN_GROUPS = asciiSet(/[ -]/)
 
-/** Groups of digits with one space or hyphen between them, and the longest row of them from each group on that is a card's number. */
+/** Finds groups of digits separated by one space or hyphen. From each group on, the longest sequence of groups that is a card number counts. */
 export const CARDS: Scanner = {
   begins: DIGIT,
   find: (text, from, { spans, steps }) => {
@@ -20,7 +20,7 @@ export const CARDS: Scanner = {
     let count = 0
     let areAlike = true
     const isOfAny = isOfIssuer(first, CARD_MAX_DIGITS)
-    /** With each second digit doubled, from the first on, and from the second on. */
+    /** Luhn sums with every second digit doubled, starting with the first digit and with the second. */
     let sumByFirst = 0
     let sumBySecond = 0
     for (;;) {
@@ -49,11 +49,11 @@ function digitAt(text: string, at: number): number {
 }
 
 const IBAN_HEAD_CHARS = 4
-/** Of what follows, without spaces. */
+/** Minimum and maximum length of an IBAN after its first four characters, in characters without spaces. */
 const IBAN_MIN_CHARS = 11
 const IBAN_MAX_CHARS = 30
 
-/** The check digits say where it ends: the text may go on with what could belong to it. */
+/** The check digits decide where the IBAN ends, because the text may continue with characters that could belong to it. */
 export const IBANS: Scanner = {
   begins: LETTER,
   find: (text, from, { spans, steps }) => {
@@ -75,12 +75,12 @@ export const IBANS: Scanner = {
   },
 }
 
-/** ITU-T E.164: 7 to 15 digits behind the plus. */
+/** ITU-T E.164: 7 to 15 digits after the plus. */
 const PHONE_MIN_DIGITS = 7
 const PHONE_MAX_DIGITS = 15
 const WITHIN_PHONE = asciiSet(/[ ().-]/)
 
-/** Between two digits are at most two other characters. */
+/** Allows at most two separator characters between two digits. */
 export const PHONES: Scanner = {
   begins: asciiSet(/\+/),
   find: (text, from, { spans, steps }) => {

@@ -1,4 +1,4 @@
-/** @module Secrets that say what they are: tokens, keys with the prefix of who issued them, passwords within a URL, private keys. */
+/** @module Finds secrets by their form: tokens, keys with an issuer's prefix, passwords in URLs, and private keys. */
 import type { Paced } from '../paced.ts'
 import { ALPHANUMERIC, asciiSet, DIGIT, isIn, isSpace } from './characters.ts'
 import { endOf, type Finding, placeOf, type Scanner, type Span } from './scan-text.ts'
@@ -11,7 +11,7 @@ const DOT = 0x2e
 const SHORTEST_JWT = 24
 const SHORTEST_JWT_PART = 8
 
-/** RFC 7515 compact form: a part that begins with `{"` in base64url, and two more. */
+/** RFC 7515 compact serialisation: a part that starts with `{"` in base64url, followed by two or more parts. */
 export const JWTS: Scanner = {
   begins: IN_JWT,
   find: (text, from, finding) => {
@@ -22,10 +22,10 @@ export const JWTS: Scanner = {
   },
 }
 
-/** One row of characters that may stand in a token. */
+/** Searches one run of characters that may occur in a token. */
 function* jwtIn(text: string, from: number, { spans, steps }: Finding): Paced<number> {
   let begins: number | undefined
-  /** Where a head begins in the part that is read, and in the one before it. */
+  /** Start of a header in the current part, and in the part before it. */
   let head: number | undefined
   let headBefore: number | undefined
   let part = from
@@ -51,7 +51,7 @@ function* jwtIn(text: string, from: number, { spans, steps }: Finding): Paced<nu
   return at
 }
 
-/** What it begins with, with as many characters as it has at least. */
+/** The issuer's prefix with the minimum number of key characters after it. */
 const ISSUED =
   /(?:sk-|sk_live_|sk_test_|rk_live_|whsec_|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|npm_|hf_|pypi-|dop_v1_|AIza|ya29\.)[\w-]{16}/y
 const ISSUED_CHARS = 27
@@ -73,7 +73,7 @@ const ISSUED_KEYS: Scanner = {
   },
 }
 
-/** `least`: what it has at least. */
+/** `least` is the span of the prefix and the minimum number of characters. */
 function* issuedKey(text: string, least: Span, { spans, steps }: Finding): Paced<number> {
   const to = yield* endOf(IN_KEY, text, least.to, steps)
   spans.push({ from: least.from, to })
@@ -98,7 +98,7 @@ const ACCESS_KEYS: Scanner = {
 const USER_MAX_CHARS = 64
 const PASSWORD_MAX_CHARS = 128
 
-/** A name, a colon and a password between `://` and `@`. Neither holds a slash: what was read for one URL is not read for the next. */
+/** Finds a name, a colon and a password between `://` and `@`. Neither may contain a slash, so the characters of one URL are not read again for the next. */
 const URL_PASSWORDS: Scanner = {
   begins: asciiSet(/:/),
   find: (text, from, { spans, steps }) => {
@@ -125,7 +125,7 @@ function isInUrl(text: string, at: number): boolean {
   return code < 128 ? NOT_IN_URL[code] === 0 : code >= 128 && !isSpace(text, at)
 }
 
-/** Of an `Authorization` header (RFC 6750, RFC 7617): words follow these words as well, but seldom one with a digit in it. */
+/** Credentials of an `Authorization` header (RFC 6750, RFC 7617). Ordinary words may follow these words too, but they rarely contain a digit. */
 const AUTHORIZATION = /(?:bearer|basic|token) {1,4}[\w.~+/-]{12}/iy
 const AUTHORIZATION_CHARS = 22
 const IN_CREDENTIALS = asciiSet(/[\w.~+/-]/)
@@ -158,7 +158,7 @@ const KEY_KIND_MAX_CHARS = 32 + KEY_KIND.length
 const IN_KEY_KIND = asciiSet(/[A-Z ]/)
 const DASHES = '-----'
 
-/** RFC 7468. One that does not end is left out to the end of the text. */
+/** RFC 7468. A key without an end marker is redacted to the end of the text. */
 const PRIVATE_KEYS: Scanner = {
   begins: asciiSet(/-/),
   find: (text, from, finding) => {
@@ -170,7 +170,7 @@ const PRIVATE_KEYS: Scanner = {
     const isKind = at - kind <= KEY_KIND_MAX_CHARS && at - kind >= KEY_KIND.length && text.endsWith(KEY_KIND, at)
     if (!isKind || !text.startsWith(DASHES, at)) return from + 1
     const to = at + DASHES.length
-    // One within another is a part of it.
+    // A key within another key is part of it.
     return from < (finding.spans.at(-1)?.to ?? 0) ? to : privateKey(text, { from, to }, finding)
   },
 }

@@ -1,7 +1,7 @@
-/** @module Two lists of rules as one. */
+/** @module Joins two lists of redaction rules. */
 import type { RedactionInForce } from '../../../schemas/redaction.ts'
 
-/** Each rule once, the first ones first. */
+/** Returns each rule once, those of `first` first. */
 export function joinedRules(
   first: RedactionInForce | undefined,
   second: RedactionInForce | undefined,

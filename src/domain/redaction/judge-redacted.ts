@@ -1,4 +1,4 @@
-/** @module The verdict on a handoff of which something was left out: what cannot be compared is named, and nothing is taken for proven (JUD-37). */
+/** @module The verdict on a redacted handoff: places that cannot be compared are reported, and nothing is assumed about their values (JUD-37). */
 import { FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
 import { isEqual, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
@@ -6,13 +6,13 @@ import { MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
 import type { Judgement } from '../validator/judge-at-once.ts'
 import type { RedactedPlace } from './redact-value.ts'
 
-/** Places that are named one by one. */
+/** Maximum number of places reported one by one. */
 const NAMED_MAX = 20
 
 interface Judged {
-  /** What is established. */
+  /** The established context. */
   readonly context: JsonObject
-  /** As it was sent. */
+  /** The payload as it was sent. */
   readonly payload: JsonObject
   readonly leftOut: readonly RedactedPlace[]
 }
@@ -39,14 +39,14 @@ export function withRedacted(verdict: Judgement, { context, payload, leftOut }: 
   }
 }
 
-/** By their pointers in the context; a member that went with its name has none. */
+/** The redacted places, by their pointers in the context; a member that was removed together with its name has none. */
 function placesOf(leftOut: readonly RedactedPlace[]): ReadonlyMap<string, string> {
   const root = '/payload'
   const inPayload = leftOut.filter(({ at, member }) => at.startsWith(`${root}/`) && member !== true)
   return new Map(inPayload.map(({ at, rule }) => [at.slice(root.length), rule]))
 }
 
-/** What is in the record as it was sent now is no contradiction: only the record no longer says it. */
+/** A value that is equal to the established one is no contradiction; it is only redacted in the new record. */
 function judged(
   finding: Finding,
   rule: string | undefined,
@@ -78,7 +78,7 @@ function placeIn(document: JsonObject, pointer: string): Json | undefined {
   return tokens === undefined ? undefined : valueAt(document, tokens)
 }
 
-/** Markers with a digest say by themselves whether they are equal. */
+/** Whether the value has a marker without a digest; markers with a digest can be compared. */
 function isMarked(value: Json | undefined, rule: string): boolean {
   return typeof value === 'string' && value.includes(`${MARKER_BEGINS}${rule}]`)
 }

@@ -1,9 +1,9 @@
-/** @module Places of rules that can match nothing: a value at such a place would stay in clear, and nobody would see it (LIFE-11). */
+/** @module Finds places in redaction rules that can match nothing: a value meant by such a place would be recorded in clear text unnoticed (LIFE-11). */
 import { parsePointer } from '../../../schemas/json-pointer.ts'
 import type { RedactionInForce } from '../../../schemas/redaction.ts'
 import { COMMAND_MEMBERS, type Members } from './command-members.ts'
 
-/** Where an event has a value of a caller; `*` is each member of a list. What is `open` may have anything below. */
+/** A place in an event that holds a value of the caller; `*` stands for each member of a list. An `open` place may have any members below it. */
 interface ValuePlace {
   readonly path: readonly string[]
   readonly open: boolean
@@ -19,13 +19,13 @@ const VALUE_PLACES: readonly ValuePlace[] = [
 const WHOLE = '/input, /args, /result, /payload, /output'
 
 export interface PlaceFault {
-  /** Of the rule, and of the place in its `at`. */
+  /** Index of the rule, and of the place in its `at`. */
   readonly rule: number
   readonly place: number
   readonly message: string
 }
 
-/** The first place that matches no value of any request, with what to write instead; undefined where each can match one. */
+/** The first place that matches no value of any request, with a suggestion; undefined if each place can match one. */
 export function placeFault(rules: RedactionInForce): PlaceFault | undefined {
   for (const [rule, { at = [] }] of rules.entries()) {
     for (const [place, written] of at.entries()) {
@@ -37,7 +37,7 @@ export function placeFault(rules: RedactionInForce): PlaceFault | undefined {
   return undefined
 }
 
-/** Whether the place covers the value, a part of it, or what holds it. */
+/** Whether the place covers the value, a part of it, or a container of it. */
 function meets(place: readonly string[], { path, open }: ValuePlace): boolean {
   const [token, ...rest] = place
   if (token === undefined) return true
@@ -58,7 +58,7 @@ function instead(written: string, [first = '', ...rest]: readonly string[]): str
   return `a place begins with a member of an event's body (${WHOLE}): write /*${written} for all of them, or /**${written} at any depth`
 }
 
-/** One in the plural, the other not. */
+/** Whether the names are equal in lower case, or differ only in a plural `s`. */
 function isNear(a: string, b: string): boolean {
   return a.toLowerCase() === b || `${a.toLowerCase()}s` === b || a.toLowerCase() === `${b}s`
 }

@@ -1,16 +1,16 @@
-/** @module A text as it is read: without what is not seen, and with characters that only look different as those they look like. */
+/** @module The visible form of a text: without invisible characters, and with look-alike characters replaced by their plain equivalents. */
 import { normalForm } from '../../../schemas/normal-form.ts'
 import type { Paced } from '../paced.ts'
 import { BLOCK_CHARS, type TextSteps } from './text-steps.ts'
 
 const PLAIN = /^[\x20-\x7e\s]*$/
-/** May combine with what is before it: marks, the later parts of Hangul and of Kirat Rai letters, half-width forms of both. */
+/** Characters that may combine with the one before: marks, later parts of Hangul and of Kirat Rai letters, half-width forms, low surrogates. */
 const COMBINES = /^[\p{M}\u1160-\u11ff\u3131-\u318e\uff9e-\uffdc\u{16d63}-\u{16d6a}\udc00-\udfff]/u
 const NOT_SEEN = /[\p{Cf}\p{Cc}]/gu
-/** To make a character normal, in characters read. */
+/** Cost of normalising one character, in characters read. */
 const NORMAL_CHARS = 8
 
-/** Full-width digits as digits, and nothing that is not seen; undefined where that changes nothing, or makes it longer than `maxChars`. */
+/** The text in NFKC (for example full-width digits as digits) without invisible characters; undefined if that changes nothing or exceeds `maxChars`. */
 export function* plainForm(text: string, maxChars: number, steps: TextSteps): Paced<string | undefined> {
   if (yield* isPlain(text, steps)) return undefined
   const blocks: string[] = []
@@ -39,7 +39,7 @@ function* isPlain(text: string, steps: TextSteps): Paced<boolean> {
   return true
 }
 
-/** Where a block may end so that it becomes the same by itself as within the text. */
+/** An end position for a block, such that the block normalises to the same text alone as within the whole text. */
 export function blockEnd(text: string, from: number): number {
   const end = from + BLOCK_CHARS
   if (end >= text.length) return text.length

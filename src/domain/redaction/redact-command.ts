@@ -1,4 +1,4 @@
-/** @module A command under the rules of redaction, before anything is decided on it: what is behind this knows only what will be sealed. */
+/** @module Redacts a command before any decision on it, so that later stages know only the values that will be sealed. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isJsonObject } from '../../../schemas/json.ts'
 import type { RedactionInForce } from '../../../schemas/redaction.ts'
@@ -21,7 +21,7 @@ import {
 } from './redact-value.ts'
 import { TextSteps } from './text-steps.ts'
 
-/** What one body may take: some 20 ns a step. */
+/** Maximum steps for one body, at about 20 ns per step. */
 export const REDACTION_STEPS_MAX = 40_000_000
 
 export interface RedactionEnv {
@@ -30,14 +30,14 @@ export interface RedactionEnv {
 }
 
 export type RedactedCommand =
-  /** The same command where nothing was left out. */
+  /** The unchanged command if nothing was redacted. */
   | { readonly ok: true; readonly command: RunCommand; readonly leftOut: readonly RedactedPlace[] }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** Members of the ledger's own commands: they hold nothing that a caller passed. */
+/** Members of internal commands, which hold no values of a caller. */
 const OWN: Members = { values: [], names: [] }
 
-/** Refused where a name holds what a rule finds, where a signed handoff does, and where looking takes more than one body may. */
+/** Refuses if a rule finds something in a name or in a signed handoff, or if the search takes more steps than one body may. */
 export function* redactCommand(
   command: RunCommand,
   declared: RedactionInForce,
@@ -60,7 +60,7 @@ export function* redactCommand(
   }
 }
 
-/** Texts that were made of what was recorded before, under the rules that are in force now. */
+/** Redacts texts derived from earlier records, under the rules that are in force now. */
 export function* redactRecorded(value: Json, declared: RedactionInForce, env: RedactionEnv): Paced<Json> {
   const redaction = redactionBy(declared, env)
   if ('refusal' in redaction) return value
@@ -76,12 +76,12 @@ function redactionBy(declared: RedactionInForce, env: RedactionEnv): Redaction |
   return { rules: compiled.rules, names, ...env, steps: new TextSteps(work, new Pauses()), leftOut: [] }
 }
 
-/** Refused where a pattern is not accepted. */
+/** The refusal of a rule whose pattern is not accepted. */
 function patternFault({ index, message }: { readonly index: number; readonly message: string }): Refusal {
   return policyFault(`/policy/redaction/${index}/pattern`, message)
 }
 
-/** Why rules that somebody declares cannot be used; undefined where they can. What is on record may hold places that match nothing. */
+/** The refusal of newly declared rules that cannot be used; undefined if they can. Rules recorded earlier may have places that match nothing. */
 export function declaredFault(declared: RedactionInForce): Refusal | undefined {
   const compiled = compileRules(declared)
   if (!compiled.ok) return patternFault(compiled)
@@ -102,7 +102,7 @@ function* redactBody(body: JsonObject, values: readonly ValueMember[], redaction
 interface MemberPlace {
   readonly member: ValueMember
   readonly depth: number
-  /** Where the event has what stands here. */
+  /** Path of the current member in the event. */
   readonly at: readonly string[]
 }
 
@@ -143,7 +143,7 @@ function* redactLeaf(
   const now = yield* redactValue(value, here, redaction)
   const { maxChars } = member
   if (now === value || maxChars === undefined || typeof now !== 'string' || now.length <= maxChars) return now
-  // It grew past what an event holds: the text goes whole.
+  // The redacted text is longer than the event allows, so the whole text is replaced.
   const rule = redaction.rules.find(({ name }) => name === redaction.leftOut.at(-1)?.rule)
   return rule === undefined ? now.slice(0, maxChars) : markerOf(rule, redaction.textOf(value), redaction.blind)
 }
@@ -152,7 +152,7 @@ function* namesIn(command: RunCommand, body: JsonObject, { names }: Members): Ge
   if (command.kind === 'signal') yield ['/name', command.name]
   for (const name of names) {
     const value = name.split('/').reduce<Json | undefined>(memberOf, body)
-    // Digests that a runtime made: what they are of is a value, and left out as such.
+    // Skips digests that a runtime computed: the value behind the digest is redacted at its own place.
     if (value !== undefined && !(typeof value === 'string' && value.startsWith('sha256:'))) yield [`/${name}`, value]
   }
 }
@@ -176,7 +176,7 @@ function* nameFault(names: Iterable<[string, Json]>, redaction: Redaction): Pace
   return undefined
 }
 
-/** A signature over it would let anybody try what was left out. */
+/** The signature would let anyone test guesses of the redacted value. */
 function signedFault(leftOut: readonly RedactedPlace[]): Refusal {
   const { at: pointer, rule } = leftOut[0] ?? { at: '', rule: '' }
   return refusal(

@@ -1,4 +1,4 @@
-/** @module One text, or one number, under the rules that look into it. */
+/** @module Redacts one text or number by the rules that search texts. */
 import { MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
 import type { Keep, RedactionDetector } from '../../../schemas/redaction.ts'
 import type { Paced } from '../paced.ts'
@@ -8,16 +8,16 @@ import { plainForm } from './plain-form.ts'
 import type { Span } from './scan-text.ts'
 import type { TextSteps } from './text-steps.ts'
 
-/** Keyed digest of a text: who does not hold the key learns nothing from it. Of what is kept the key is its subject's. */
+/** Keyed digest of a text; it reveals nothing without the key. For a rule with `keep`, the key is that of the data subject. */
 export type Blind = (text: string, keep?: Keep) => string
 
 export const SEARCHED_TEXT_MAX_CHARS = 1024 * 1024
-/** Fewer than the pointers of a body that is as large as bodies may be. */
+/** Maximum number of redacted parts; less than the number of pointers in a body of maximum size. */
 export const LEFT_OUT_MAX = 10_000
-/** To write a marker, and to make the digest in it. */
+/** Steps to write a marker, and to compute the digest in it. */
 const MARKER_STEPS = 10
 const DIGEST_STEPS = 250
-/** No detector finds anything in less. */
+/** Minimum length of a text in which a detector can find something, in characters. */
 const SHORTEST_CHARS = 5
 const TAG_CHARS = 32
 
@@ -27,7 +27,7 @@ export class TooMuchLeftOut extends Error {}
 
 export interface RedactedText {
   readonly text: string
-  /** By rule, once a part that was left out. */
+  /** The rule of each redacted part. */
   readonly by: readonly CompiledRule[]
 }
 
@@ -37,7 +37,7 @@ export interface TextSearch {
   readonly steps: TextSteps
 }
 
-/** What is in the place of a value. */
+/** The marker that replaces a value. */
 export function markerOf({ name, comparable, keep }: CompiledRule, valueText: string, blind: Blind): string {
   return comparable || keep !== undefined
     ? `${MARKER_BEGINS}${name} #${blind(`${name}\n${valueText}`, keep).slice(-TAG_CHARS)}]`
@@ -46,14 +46,14 @@ export function markerOf({ name, comparable, keep }: CompiledRule, valueText: st
 
 const MARKER = /^\[redacted: ([a-z-]+)(?: #[0-9a-f]{32})?\]$/
 
-/** A marker that is carried on, of a rule that is in force: left as it is by every rule. */
+/** Whether the text is a carried-over marker of a rule in force; no rule changes it. */
 export function isMarker(text: string, names: ReadonlySet<string>): boolean {
   if (!text.startsWith(MARKER_BEGINS)) return false
   const name = MARKER.exec(text)?.[1]
   return name !== undefined && names.has(name)
 }
 
-/** Undefined where nothing is to be left out. Throws `WorkExhausted`, `TextTooLong` and `TooMuchLeftOut`. */
+/** Undefined if nothing is redacted. Throws `WorkExhausted`, `TextTooLong` and `TooMuchLeftOut`. */
 export function* searchText(text: string, search: TextSearch): Paced<RedactedText | undefined> {
   const { rules, blind, steps } = search
   if (rules.length === 0) return undefined
@@ -71,7 +71,7 @@ export function* searchText(text: string, search: TextSearch): Paced<RedactedTex
       if (found.has(detector)) continue
       found.set(detector, rule)
       const spans = yield* spansOf(detector, text, steps)
-      // Hidden by characters that look alike or are not seen: where it stands cannot be told.
+      // Look-alike or invisible characters hide a match, so its position in the original text is unknown.
       if (plain !== undefined && countOf(yield* spansOf(detector, plain, steps)) > countOf(spans)) {
         return whole(text, rule, search)
       }
@@ -94,7 +94,7 @@ function countOf(lists: readonly (readonly Span[])[]): number {
 interface PartsInOrder {
   readonly rule: CompiledRule
   readonly spans: readonly Span[]
-  /** Of `spans`, the first that is not taken yet. */
+  /** Index in `spans` of the next part to take. */
   next: number
 }
 
@@ -102,7 +102,7 @@ interface Part extends Span {
   readonly rule: CompiledRule
 }
 
-/** Parts that overlap are one, by the rule that comes first. */
+/** Merges overlapping parts into one, under the rule that comes first. */
 function* joined(lists: readonly PartsInOrder[], steps: TextSteps): Paced<Part[]> {
   const parts: Part[] = []
   for (let list = firstOf(lists); list !== undefined; list = firstOf(lists)) {
@@ -120,7 +120,7 @@ function* joined(lists: readonly PartsInOrder[], steps: TextSteps): Paced<Part[]
   return parts
 }
 
-/** The list whose next part begins first. */
+/** The list whose next part starts first. */
 function firstOf(lists: readonly PartsInOrder[]): PartsInOrder | undefined {
   let first: PartsInOrder | undefined
   let least = Number.POSITIVE_INFINITY

@@ -1,4 +1,4 @@
-/** @module A JSON value under the rules: what lies at their places and what they find in texts is left out, all else stays the same object. */
+/** @module Redacts a JSON value: values at the places of rules and matches in texts are replaced, and unchanged parts stay the same objects. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { pointerStep, type Token } from '../../../schemas/json-pointer.ts'
 import type { Keep } from '../../../schemas/redaction.ts'
@@ -15,23 +15,23 @@ import {
 } from './redact-text.ts'
 import type { TextSteps } from './text-steps.ts'
 
-/** One value that was left out. */
+/** One redacted value. */
 export interface RedactedPlace {
-  /** JSON Pointer into the body as it is recorded. */
+  /** JSON Pointer into the recorded body. */
   readonly at: string
   readonly rule: string
-  /** A member of the object at `at`, with its name. */
+  /** If set, a member of the object at `at` was redacted together with its name. */
   readonly member?: true
-  /** What is encrypted in place of the marker, and whose it is. */
+  /** The value that is encrypted in place of the marker, and the data subject it belongs to. */
   readonly kept?: { readonly marker: string; readonly value: Json; readonly keep: Keep }
 }
 
-/** One body on its way through the rules. */
+/** The state of redacting one body. */
 export interface Redaction {
   readonly rules: readonly CompiledRule[]
   readonly names: ReadonlySet<string>
   readonly blind: Blind
-  /** Canonical text of a value. */
+  /** Returns the canonical text of a value. */
   readonly textOf: (value: Json) => string
   readonly steps: TextSteps
   readonly leftOut: RedactedPlace[]
@@ -39,31 +39,31 @@ export interface Redaction {
 
 const VALUE_STEPS = 1
 
-/** How far a place of a rule leads to where the walk is. */
+/** How much of a rule's place the path to the current value has matched. */
 interface Towards {
   readonly rule: CompiledRule
   readonly place: readonly string[]
   readonly next: number
 }
 
-/** What holds at one place of the walk. */
+/** The rules that apply at the current place of the walk. */
 export interface Here {
   readonly pointer: string
   readonly towards: readonly Towards[]
-  /** Rules that look into texts from here on down. */
+  /** Rules that search texts at this place and below. */
   readonly searching: readonly CompiledRule[]
-  /** The rule whose place this is, or lies below. */
+  /** The rule that redacts this place as a whole, because its place is this one or an ancestor. */
   readonly covered: CompiledRule | undefined
 }
 
-/** Of the whole body. */
+/** The rules at the root of a body. */
 export function rootOf({ rules }: Pick<Redaction, 'rules'>): Here {
   const towards = rules.flatMap((rule) => (rule.places ?? []).flatMap((place) => withEmpty({ rule, place, next: 0 })))
   const searching = rules.filter((rule) => rule.places === undefined && searches(rule))
   return { pointer: '', towards, searching, covered: undefined }
 }
 
-/** `**` may stand for nothing. */
+/** The states with `**` also matched to an empty path. */
 function withEmpty(at: Towards): Towards[] {
   return at.place[at.next] === '**' ? [at, ...withEmpty({ ...at, next: at.next + 1 })] : [at]
 }
@@ -82,12 +82,12 @@ export function below(here: Here, token: Token, redaction: Redaction): Here {
   return { pointer, towards, searching, covered }
 }
 
-/** Of two rules that cover a place the first counts, and one that drops before one that keeps. */
+/** If two rules cover a place, the first one counts; a rule that drops takes precedence over one that keeps. */
 function ofBoth(first: CompiledRule | undefined, second: CompiledRule): CompiledRule {
   return first === undefined || (first.keep !== undefined && second.keep === undefined) ? second : first
 }
 
-/** The same place for the rules that drop: what is kept lacks what they name. */
+/** The same place with only the rules that drop: a kept value is encrypted without the parts these rules match. */
 function dropping(here: Here): Here {
   return {
     pointer: here.pointer,
@@ -97,7 +97,7 @@ function dropping(here: Here): Here {
   }
 }
 
-/** Each place once, however many ways lead to it. */
+/** The states after one more token, each once, even if several paths lead to it. */
 function stepped(towards: readonly Towards[], token: string): Towards[] {
   const seen = new Map<readonly string[], Set<number>>()
   const found: Towards[] = []
@@ -116,7 +116,7 @@ function stepped(towards: readonly Towards[], token: string): Towards[] {
   return found
 }
 
-/** The value without what is left out of it. Throws `WorkExhausted`, `TextTooLong` and `TooMuchLeftOut`. */
+/** Returns the value with its redacted parts replaced. Throws `WorkExhausted`, `TextTooLong` and `TooMuchLeftOut`. */
 export function* redactValue(value: Json, here: Here, redaction: Redaction): Paced<Json> {
   if (here.covered !== undefined) return yield* wholly(value, here, { rule: here.covered, redaction })
   if (here.towards.length === 0 && here.searching.length === 0) return value
@@ -145,7 +145,7 @@ interface KeptAt {
   readonly member?: true
 }
 
-/** The marker of what is encrypted. */
+/** Records the value to be encrypted and returns its marker. */
 function kept(value: Json, { at, rule, text, member }: KeptAt, redaction: Redaction): string {
   const marker = markerOf(rule, text, redaction.blind)
   const { keep } = rule
@@ -156,7 +156,7 @@ function kept(value: Json, { at, rule, text, member }: KeptAt, redaction: Redact
 
 const keeps = ({ keep }: CompiledRule): boolean => keep !== undefined
 
-/** What the rules that look into texts find in one. */
+/** Searches a text by the rules that apply at this place. */
 function found(text: string, { searching: rules }: Here, { blind, steps }: Redaction): Paced<RedactedText | undefined> {
   return searchText(text, { rules, blind, steps })
 }
@@ -173,7 +173,7 @@ function* textAt(text: string, here: Here, redaction: Redaction): Paced<string> 
   return redacted?.text ?? text
 }
 
-/** A number is its digits: it is left out whole. */
+/** A number is searched in its decimal digits and redacted as a whole. */
 function* numberAt(value: number, here: Here, redaction: Redaction): Paced<Json> {
   const by = (yield* found(String(value), here, redaction))?.by ?? []
   const rule = by.find((each) => !keeps(each)) ?? by[0]
@@ -195,7 +195,7 @@ function* inList(list: readonly Json[], here: Here, redaction: Redaction): Paced
   return copy ?? list
 }
 
-/** The members of an object that stays one, whatever covers it. */
+/** Redacts the members of an object, which itself stays an object even if a rule covers it. */
 export function* redactMembers(object: JsonObject, here: Here, redaction: Redaction): Paced<JsonObject> {
   const members: [string, Json][] = []
   let isSame = true
@@ -215,7 +215,7 @@ export function* redactMembers(object: JsonObject, here: Here, redaction: Redact
   return isSame ? object : Object.fromEntries(members)
 }
 
-/** Undefined where the member goes with its name: of two names that are left out nobody could tell which is which. */
+/** The name after redaction; undefined if the member is removed with its name, because two redacted names could not be told apart. */
 function* nameAt(name: string, here: Here, redaction: Redaction): Paced<string | undefined> {
   if (isMarker(name, redaction.names)) return name
   const redacted = yield* found(name, here, redaction)

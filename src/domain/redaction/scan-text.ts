@@ -1,6 +1,6 @@
 /**
- * @module One text, read from its beginning to its end by what finds things in it. Whatever is found begins with one of a few ASCII characters; what is
- * read from there on is bounded, or is not read again. So the time is linear in the text, and every character that is read is counted.
+ * @module Scans a text once for matches of a detector. Each match starts with one of a few ASCII characters; the characters read from
+ * there on are bounded, or are not read again. The time is therefore linear in the text, and every character read is counted.
  */
 import type { Paced } from '../paced.ts'
 import { type AsciiSet, isIn } from './characters.ts'
@@ -12,20 +12,20 @@ export interface Span {
   readonly to: number
 }
 
-/** What is found, in the order of the text. */
+/** The matches found, in text order. */
 export interface Finding {
   readonly spans: Span[]
   readonly steps: TextSteps
 }
 
 export interface Scanner {
-  /** What it finds begins with one of these, or lies around it. */
+  /** A match starts with one of these characters, or surrounds it. */
   readonly begins: AsciiSet
-  /** Looks at what begins at `at`, and answers where to go on: behind `at`. Paced where the part has no longest length. */
+  /** Examines the text at `at` and returns the position after `at` from which to continue. Paced if a match has no maximum length. */
   readonly find: (text: string, at: number, finding: Finding) => number | Paced<number>
 }
 
-/** What a text takes before its first character, in steps between pauses. */
+/** Fixed cost per text, in steps between pauses. */
 const SCAN_STEPS = 4
 
 export function* scanText({ begins, find }: Scanner, text: string, steps: TextSteps): Paced<Span[]> {
@@ -47,21 +47,21 @@ export function* scanText({ begins, find }: Scanner, text: string, steps: TextSt
   return spans
 }
 
-/** The first of a set, else `end`. No generator: the engine makes these loops fast. */
+/** Position of the first character that is in the set, or `end`. Not a generator, because the engine optimises plain loops. */
 function firstIn(set: AsciiSet, text: string, from: number, end: number): number {
   let at = from
   while (at < end && !isIn(set, text, at)) at += 1
   return at
 }
 
-/** The first that is not in a set, else `end`. */
+/** Position of the first character that is not in the set, or `end`. */
 export function firstNotIn(set: AsciiSet, text: string, from: number, end: number): number {
   let at = from
   while (at < end && isIn(set, text, at)) at += 1
   return at
 }
 
-/** Where the characters of a set end, from `at` on. */
+/** End of the run of characters of the set that starts at `at`. */
 export function* endOf(set: AsciiSet, text: string, at: number, steps: TextSteps): Paced<number> {
   for (let from = at; ; ) {
     const end = from + BLOCK_CHARS
@@ -73,7 +73,7 @@ export function* endOf(set: AsciiSet, text: string, at: number, steps: TextSteps
   }
 }
 
-/** As `indexOf`. */
+/** Like `indexOf`, with pauses. */
 export function* placeOf(what: string, text: string, at: number, steps: TextSteps): Paced<number> {
   for (let from = at; from < text.length; from += BLOCK_CHARS) {
     const found = text.slice(from, from + BLOCK_CHARS + what.length - 1).indexOf(what)

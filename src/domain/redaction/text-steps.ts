@@ -1,12 +1,12 @@
-/** @module The steps that looking through texts takes, counted by the characters that are really read: who pays for them, and when to pause. */
+/** @module Step accounting for text searches, by the characters that are read: charges the work budget and decides when to pause. */
 import { spend, type Work } from '../json-schema/work.ts'
 import type { Pauses } from '../paced.ts'
 
-/** Characters that a detector reads in the time of a step. */
+/** Characters that a detector reads per step. */
 const CHARS_A_STEP = 8
-/** Steps of work in the time of a step between pauses. */
+/** Work steps per step between pauses. */
 const WORK_STEPS_A_STEP = 4
-/** Characters that are read between two looks at the count. */
+/** Number of characters read between two charges. */
 export const BLOCK_CHARS = 4096
 
 export class TextSteps {
@@ -19,13 +19,13 @@ export class TextSteps {
     this.pauses = pauses
   }
 
-  /** Throws `WorkExhausted` soon after the work is used up. */
+  /** Counts characters read. Throws `WorkExhausted` soon after the work budget is used up. */
   read(chars: number): void {
     this.#chars += chars
     if (this.#chars >= BLOCK_CHARS) this.charge()
   }
 
-  /** Charges what was read. */
+  /** Charges the characters read since the last charge. */
   charge(): void {
     this.spend(this.#chars / CHARS_A_STEP)
     this.#chars = 0
@@ -36,7 +36,7 @@ export class TextSteps {
     spend(this.work, steps)
   }
 
-  /** To be asked wherever the work may pause. */
+  /** Call wherever the work may pause. */
   due(): boolean {
     return this.pauses.due()
   }

@@ -1,4 +1,4 @@
-/** @module Differences below keys that are free to change: listed for whoever reads the verdict, never judged. */
+/** @module Lists differences below keys that may change freely, for the reader of the verdict; they are not judged. */
 import { unionKeys } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Token } from '../../../schemas/json-pointer.ts'
@@ -9,7 +9,7 @@ interface Walk {
   readonly report: Report
 }
 
-/** Lists are compared place by place: outside the critical keys nothing says that they are sets. */
+/** Arrays are compared by index: outside the critical keys nothing declares them to be sets. */
 export function compareOther(
   key: string,
   {

@@ -1,6 +1,6 @@
 /**
- * @module What a run has recorded so far, as an index: contexts, the run's input, results of tools. It answers whether a name or a
- * number occurs in any of it (JUD-20). A fold value: pure in what it answers, its text index is made when first asked.
+ * @module An index of the run's records so far: contexts, the run's input, and tool results. It answers whether a name or a number occurs
+ * in any of them (JUD-20). It is part of the fold: its answers are pure, and its text index is built on the first query.
  */
 import { normaliseEntity } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
@@ -19,63 +19,63 @@ import {
 import type { RowIndex } from './grounding/row-index.ts'
 import { hasPhrase, numbersOf, wordsOf } from './words.ts'
 
-/** Different numbers and strings; beyond, the index judges nothing. */
+/** Maximum number of distinct numbers and strings; beyond it, the index gives no verdicts. */
 export const EVIDENCE_MAX_ENTRIES = 200_000
-/** UTF-16 code units of all different strings together; beyond, the index judges nothing. */
+/** Maximum size of all distinct strings together, in UTF-16 code units; beyond it, the index gives no verdicts. */
 export const EVIDENCE_MAX_CHARS = 8 * 1024 * 1024
-/** Code units that the look-ups of one handoff may search: about 20 ms. */
+/** Maximum code units that the look-ups of one handoff may search: about 20 ms. */
 export const LOOKUP_MAX_CHARS = 64 * 1024 * 1024
 
-/** Of a character that is searched; of one that is cut into words; of a text that is. */
+/** Steps per character searched, per character split into words, and per text split into words. */
 const SEARCH_STEPS = 0.01
 const WORD_STEPS = 0.5
 const TEXT_STEPS = 10
 
-/** Longer phrases are found only where they are a whole recorded string. */
+/** Longer phrases are found only if they are a whole recorded string. */
 const PHRASE_MAX_CHARS = 256
-/** Long texts are indexed and searched in pieces that overlap by a phrase, so that one look-up does not read all of a large result. */
+/** Long texts are indexed and searched in pieces that overlap by a phrase, so that a look-up does not read all of a large result. */
 const PIECE_CHARS = 2048
-/** Words share this many buckets: a bucket too many costs a search that finds nothing, a map of all words costs 100 MB. */
+/** Number of hash buckets for words: a collision costs a search without a match, whereas a map of all words would cost 100 MB. */
 const BUCKETS = 1 << 16
 
 export interface Evidence {
   readonly numbers: Set<number>
-  /** Different strings, trimmed, NFC, lower case. Object keys are among them: a tool that answers `{"HAT001": ...}` names it. */
+  /** Distinct strings, trimmed, NFC, lower case. They include object keys: a tool that answers `{"HAT001": ...}` names HAT001. */
   readonly texts: Set<string>
   chars: number
   truncated: boolean
   readonly index: TextIndex
-  /** Results as rows. */
+  /** Tool results as rows. */
   readonly results: RecordedResults
-  /** Results that are stored beside the events, in their order: read before a handoff is judged. */
+  /** Results that are stored outside the events, in order; they are read before a handoff is judged. */
   readonly unread: UnreadResult[]
 }
 
-/** A result that the evidence holds by what names it. */
+/** A result that the evidence holds by its reference only. */
 export interface UnreadResult {
   readonly digest: string
-  /** Of whose result it is; absent: it is the run's input. */
+  /** The call that the result is of; absent for the run's input. */
   readonly callId?: string
   readonly revision: number
 }
 
 interface TextIndex {
-  /** Texts in the order in which they came; those before `indexed` are in the pieces. */
+  /** Texts in order of arrival; those before `indexed` have been split into pieces. */
   readonly list: string[]
   indexed: number
   pieces: Piece[]
-  /** Places in `pieces`, by the words that begin or stand in them. */
+  /** Indexes into `pieces`, by the hash of each word in the piece. */
   buckets: Map<number, number[]>
   readonly numbers: Set<number>
 }
 
-/** A phrase that begins in the first `PIECE_CHARS` from `from` on, lies whole in `text`, with a character on either side. */
+/** A phrase that starts in the first `PIECE_CHARS` after `from` lies completely in `text`, with at least one character on either side. */
 interface Piece {
   readonly text: string
   readonly from: number
 }
 
-/** What one handoff may still search. */
+/** The code units that one handoff may still search. */
 export interface LookupBudget {
   charsLeft: number
 }
@@ -85,10 +85,10 @@ interface Looking {
   readonly pauses: Pauses
 }
 
-/** Without whitespace they are names: past so many different ones, only whole ones are found. */
+/** Maximum number of distinct texts after which texts without whitespace (names) are matched only as a whole. */
 const NAMES_SEARCHED_MAX = 50_000
 
-/** Hashes of rows are made with `seed`: keep it from those who are judged. */
+/** `seed` seeds the row hashes; it must stay unknown to the agents that are judged. */
 export function emptyEvidence(seed = 0): Evidence {
   return {
     numbers: new Set(),
@@ -101,15 +101,15 @@ export function emptyEvidence(seed = 0): Evidence {
   }
 }
 
-/** Takes a tool's result; it is read when a handoff asks for it. */
+/** Adds a tool's result, which is read once a handoff needs it. */
 export function addToolResult(evidence: Evidence, result: Result): Evidence {
   addResult(evidence.results, result)
   return evidence
 }
 
 /**
- * Reads the results that wait; answers the rows of all results so far, undefined where there are none. Once begun it is to be ended before
- * anything else is asked of the evidence, or done with it.
+ * Reads the pending results and returns the rows of all results so far; undefined if there are none. Once started, it must be run to its
+ * end before the evidence is used again, unless the evidence is discarded.
  */
 export function settle(evidence: Evidence, pauses: Pauses): Paced<RowIndex | undefined> {
   return indexResults(evidence.results, { addText: (text) => searchLater(evidence, text), pauses })
@@ -120,7 +120,7 @@ function searchLater(evidence: Evidence, text: string): void {
   addText(evidence, text)
 }
 
-/** As `groundOf`, in whatever the tools answered as well; they are settled. */
+/** Like `groundOf`, but also searches the rows of tool results, which must be settled. */
 export function* isRecorded(
   evidence: Evidence,
   leaf: string | number,
@@ -139,7 +139,7 @@ function isComplete({ numbers, texts }: Evidence, leaf: string | number): boolea
   return String(Number(text)) === text && numbers.has(Number(text))
 }
 
-/** Adds all of a value. The index passed in is the one returned: it passes to the caller changed, so keep no other reference to it. */
+/** Adds all parts of a value. The evidence is changed in place and returned, so keep no other reference to it. */
 export function addEvidence(evidence: Evidence, value: Json): Evidence {
   if (evidence.truncated) return evidence
   if (typeof value === 'string') addText(evidence, value)
@@ -155,9 +155,9 @@ export function addEvidence(evidence: Evidence, value: Json): Evidence {
 }
 
 /**
- * Whether a string (an entity, as a person would look it up) or a number occurs in what is recorded. A number also counts where a
- * recorded string names it (`2,500 USD`), and a string of digits where the number is recorded. `'truncated'` judges nothing: the
- * index, or what the budget allows to be searched, does not reach.
+ * Whether a string (an entity, as a person would look it up) or a number occurs in the records. A number also counts if a recorded string
+ * contains it (`2,500 USD`), and a string of digits if the number is recorded. `'truncated'` gives no verdict: the index or the search
+ * budget is exhausted.
  */
 export function* groundOf(
   evidence: Evidence,
@@ -183,7 +183,7 @@ function isInSomeText(evidence: Evidence, phrase: string, budget: LookupBudget):
     const places = buckets.get(bucketOf(word)) ?? []
     if (rarest === undefined || places.length < rarest.length) rarest = places
   }
-  // Without a single letter or digit there is no word to find it by: such a text counts only whole.
+  // A phrase without a letter or a digit has no word to look up; it matches only as a whole text.
   for (const place of rarest ?? []) {
     const { text, from } = pieces[place] as Piece
     budget.charsLeft -= text.length
@@ -211,7 +211,7 @@ function isFull({ numbers, texts, chars }: Evidence): boolean {
   return numbers.size + texts.size > EVIDENCE_MAX_ENTRIES || chars > EVIDENCE_MAX_CHARS
 }
 
-/** It judges nothing from here on, so it need not hold anything either. */
+/** Discards the contents, because a truncated index gives no verdicts. */
 function truncate(evidence: Evidence): void {
   evidence.truncated = true
   evidence.numbers.clear()
@@ -224,7 +224,7 @@ function truncate(evidence: Evidence): void {
   evidence.index.numbers.clear()
 }
 
-/** Most runs name what they received, whole: the texts are cut into words only when a name is first looked for inside them. */
+/** Splits the texts into words. This is done on the first search inside texts, because most runs repeat received names as a whole. */
 function* indexTexts(index: TextIndex, pauses: Pauses): Paced<void> {
   while (index.indexed < index.list.length) {
     const text = index.list[index.indexed] as string
@@ -239,7 +239,7 @@ function* indexTexts(index: TextIndex, pauses: Pauses): Paced<void> {
 }
 
 function indexPiece(index: TextIndex, text: string, at: number): void {
-  // Two code units more on either side: a border is judged by a whole character.
+  // Two more code units on either side, because a word border is decided by whole characters.
   const from = Math.min(at, 2)
   const piece = text.slice(at - from, at + PIECE_CHARS + PHRASE_MAX_CHARS + 2)
   const place = index.pieces.push({ text: piece, from }) - 1
@@ -257,13 +257,13 @@ function bucketOf(word: string): number {
   return (hash ^ (hash >>> 16)) & (BUCKETS - 1)
 }
 
-/** V8's own, rounded up: an entry of a set, a string's header, a piece with the places of its words, a list of places. */
+/** Memory per item in V8, rounded up: a set entry, a string header, a piece with the positions of its words, and a list of positions. */
 const ENTRY_BYTES = 96
 const PIECE_BYTES = 3_400
 const BUCKET_BYTES = 208
 const UNREAD_BYTES = 256
 
-/** An upper estimate of the memory an index takes, from its counts alone. */
+/** An upper estimate of the memory of an index in bytes, from its counts alone. */
 export function evidenceBytes({ numbers, texts, chars, index, results, unread }: Evidence): number {
   const entries = numbers.size + texts.size + index.numbers.size
   return (
@@ -276,7 +276,7 @@ export function evidenceBytes({ numbers, texts, chars, index, results, unread }:
   )
 }
 
-/** Plain JSON for a cached fold. Its form is part of the fold's version. */
+/** Plain JSON for a cached fold. Its format is part of the fold's version. */
 export interface EvidenceDump {
   readonly truncated: boolean
   readonly numbers: readonly number[]

@@ -1,4 +1,4 @@
-/** @module Which open suspects a handoff explains: by a supersession, by a declaration, or by what a tool has answered since (JUD-62). Pure. */
+/** @module Finds the open suspects that a handoff explains: by a supersession, by a declaration, or by a tool result received since (JUD-62). Pure. */
 import { placeKey } from '../../../projections/place-key.ts'
 import { heldMoves } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
@@ -18,7 +18,7 @@ export type SuspectsClosed = NonNullable<EventBody<'EnvelopeAccepted'>['suspects
 
 export interface Explaining {
   readonly envelope: Pick<PostEnvelope, 'agent' | 'supersedes' | 'moves'>
-  /** Of the verdict on it. */
+  /** Findings of the verdict on the handoff. */
   readonly findings: readonly Finding[]
   readonly movesRefused?: readonly number[] | undefined
   readonly policy: ResolvedPolicy
@@ -33,7 +33,7 @@ interface Named {
 export function* explainedSince(state: RunState, handoff: Explaining): Paced<SuspectsClosed> {
   const named = openSuspects(state).flatMap((suspect): Named[] => {
     const tokens = suspect.path === '' ? undefined : parsePointer(suspect.path)
-    // Another member may stand at the same index by now.
+    // By now, another member may be at the same index.
     return tokens === undefined || placeKey(state.context, tokens) !== suspect.place ? [] : [{ suspect, tokens }]
   })
   const superseded = supersededOf(named, handoff)
@@ -44,7 +44,7 @@ export function* explainedSince(state: RunState, handoff: Explaining): Paced<Sus
   ]
 }
 
-/** One entry explains one: where several are open below its path, each needs its own, as it does for changes (JUD-27). */
+/** One entry explains one suspect: if several are open below its path, each needs its own entry, as for changes (JUD-27). */
 function supersededOf(named: readonly Named[], { envelope, findings }: Explaining): readonly Named[] {
   const wrong = new Set(findings.flatMap(({ rule, path }) => (rule === 'supersedes-invalid' ? [path] : [])))
   const entries = (envelope.supersedes ?? []).filter(({ path }) => !wrong.has(path) || isAbsent(named, path))
@@ -57,12 +57,12 @@ function supersededOf(named: readonly Named[], { envelope, findings }: Explainin
   })
 }
 
-/** What is gone is named by nothing in the context, and still superseded. */
+/** Whether the path is of a suspect whose value was removed: no context contains it, but it can still be superseded. */
 function isAbsent(named: readonly Named[], path: string): boolean {
   return named.some(({ suspect }) => suspect.path === path && suspect.after === undefined)
 }
 
-/** The same changes, judged by what is known and declared now. What does not explain them leaves them open. */
+/** Judges the same changes again with current evidence and declarations. Suspects that these do not explain stay open. */
 function* judgedAgain(
   state: RunState,
   named: readonly Named[],
@@ -88,7 +88,7 @@ function* judgedAgain(
   })
 }
 
-/** The place has the value that was suspect, and the one that it had before is known. */
+/** Whether the place still has the suspect value, and its earlier value is known. */
 function isAsItCame(context: JsonObject, { before, after }: SuspectState, tokens: readonly string[]): boolean {
   if (before === undefined) return false
   const now = valueAt(context, tokens)

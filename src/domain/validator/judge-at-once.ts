@@ -1,21 +1,21 @@
-/** @module The verdict on most handoffs, at once: nothing that is protected has changed, and nothing is new, so that no rule has anything to say. */
+/** @module Fast path for most handoffs: no protected value changed and nothing was added, so that no rule can apply. */
 import { proseBy, protectedBy } from '../../../projections/protected-keys.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { declaresPlaces } from './established/place-rules.ts'
 import { trunkOf } from './trunk.ts'
 import type { HandoffInput, Verdict } from './validate.ts'
 
-/** What is wrong with a handoff, without the list of what differs. */
+/** The verdict on a handoff, without the diff. */
 export type Judgement = Omit<Verdict, 'diff'>
 
-/** More keys are judged with pauses. */
+/** Handoffs with more keys are judged with pauses. */
 const KEYS_MAX = 256
-/** Keys of which every name and number is looked up. */
+/** Keys below which every name and number is looked up in the evidence. */
 const LOOKED_UP = ['entities', 'facts'] as const
 
 /**
- * What `judgeHandoff` would say, where that is seen by a look at each top-level key: protected values are the same ones in memory, none was added, and policy,
- * manifest and agent ask for nothing else. Undefined says nothing about any other handoff.
+ * The verdict of `judgeHandoff`, if a look at each top-level key suffices: protected values are identical in memory, none was added, and
+ * policy, manifest and agent require no other check. Undefined if the full judgement is needed.
  */
 export function judgedAtOnce(input: HandoffInput): Judgement | undefined {
   if (asksForMore(input) || mayDisagree(input)) return undefined
@@ -40,7 +40,7 @@ function asksForMore({
   return evidence !== undefined && evidence.results.waiting.length > 0
 }
 
-/** Whether what the tools answered bears on it. */
+/** Whether tool results may affect the verdict. */
 function mayDisagree({ before, after, policy, evidence }: HandoffInput): boolean {
   if (evidence === undefined || policy.ungrounded === 'off') return false
   const { failed, index } = evidence.results

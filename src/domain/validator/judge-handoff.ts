@@ -1,4 +1,4 @@
-/** @module What of a handoff is judged: the context that it asks for, by the run's policy and its agent's manifest, as it was sent. */
+/** @module Judges a handoff: the resulting context as sent, under the run's policy and the agent's manifest. */
 import { addToContext } from '../../../projections/extend.ts'
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -19,11 +19,11 @@ export interface Judging {
   readonly context: JsonObject
   readonly manifest: ManifestState | undefined
   readonly evidence: Evidence
-  /** What is declared and in force, where that is more than in the state of the run. */
+  /** The declarations in force, if they are more than those in the run's state. */
   readonly granted?: readonly Move[] | undefined
-  /** Whose manifests declare what moves, where that is not the agent that hands over. */
+  /** The manifests that declare moving places, if they are not only that of the handing-over agent. */
   readonly declaring?: readonly ManifestState[] | undefined
-  /** What was sent, where something was left out of it. */
+  /** The command as sent, if a part of it was redacted. */
   readonly sent?: Sent | undefined
 }
 
@@ -37,7 +37,7 @@ export function* judge(state: RunState, envelope: Judged, input: Judging): Paced
   return { ...judged, findings: withEstablishingStep(judged.findings, state, input.evidence.results.since) }
 }
 
-/** `said`: as it was sent, where that is not what is recorded. */
+/** `output` is the payload as sent, if it differs from the recorded one. */
 export function handoffInput(
   state: RunState,
   envelope: Judged,
@@ -78,7 +78,7 @@ function movesOf(manifest: ManifestState | undefined): readonly ManifestMoves[] 
   return manifest === undefined || all.length === 0 ? [] : [{ agent: manifest.agent, moves: all }]
 }
 
-/** The agent's schema is about what was sent, and what is in the record as it was sent contradicts nothing. */
+/** The payload as sent: the agent's schema applies to it, and an unredacted value that is equal to the recorded one is no contradiction. */
 function sentHandoff(
   sent: Sent | undefined,
 ): (Pick<PostEnvelope, 'payload' | 'add'> & Pick<Sent, 'leftOut'>) | undefined {
@@ -89,7 +89,7 @@ function sentHandoff(
   return branch?.output === undefined ? undefined : { payload: branch.output, add: branch.add, leftOut: sent.leftOut }
 }
 
-/** What the schema of the agent's payloads is about: what is added counts as handed over. */
+/** The value that the schema of the agent's payloads applies to; `add` counts as a part of the payload. */
 function delegated({ payload, add }: Pick<PostEnvelope, 'payload' | 'add'>, policy: RunState['policy']): JsonObject {
   return add === undefined ? payload : addToContext(payload, add, policy)
 }

@@ -1,10 +1,10 @@
-/** @module The evidence of one line of `countersign validate`: results of tools as rows, with which call failed, and whatever else was known. */
+/** @module The evidence of one line of `countersign validate`: tool results as rows, whether their calls failed, and other known values. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { addEvidence, addToolResult, type Evidence, emptyEvidence } from './evidence.ts'
 import { toolQuestion } from './grounding/answers.ts'
 import { noteOutcome, saysError } from './grounding/recorded-results.ts'
 
-/** A member `{tool, result}`, with `call` and `args` where they are known, is what a tool answered; the place in the list stands for its event. */
+/** A member `{tool, result}`, optionally with `call` and `args`, is a tool result; its index in the list serves as the revision of its event. */
 export function evidenceOfLine(input: Json): Evidence {
   const evidence = emptyEvidence()
   const members: readonly Json[] = Array.isArray(input) ? input : [input]

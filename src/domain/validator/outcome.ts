@@ -1,6 +1,6 @@
 /**
- * @module What an unexplained change of something established comes to: it is certain where something says that the place stays, and suspect elsewhere; and what
- * a policy makes of either. Pure.
+ * @module Classifies an unexplained change of an established value: certain if something says that the place stays as it is, suspect
+ * otherwise; and applies the policy to either. Pure.
  */
 import { FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
@@ -8,7 +8,7 @@ import type { Change } from './established/changes.ts'
 import type { Usual } from './explained/weak.ts'
 import { type Trunk, topKey } from './trunk.ts'
 
-/** `usual`: weakly explained, with nothing that speaks against it. */
+/** `usual`: weakly explained, and nothing contradicts the change. */
 export type Outcome = 'certain' | 'suspect' | 'usual'
 
 export type OutcomeOf = (change: Change) => Outcome
@@ -16,7 +16,7 @@ export type OutcomeOf = (change: Change) => Outcome
 export interface Signs {
   /** Whether a tool answered the old value of this place, and no tool the new one. */
   readonly isEvident: (change: Change) => boolean
-  /** Whether, and how, it is usual of an agent's own books. */
+  /** Whether, and how plainly, the change is usual for an agent's own bookkeeping. */
   readonly usual: (change: Change) => Usual | undefined
 }
 
@@ -24,7 +24,7 @@ export function outcomesBy(
   { policy, trunk }: { readonly policy: ResolvedPolicy; readonly trunk: Trunk },
   { isEvident, usual }: Signs,
 ): OutcomeOf {
-  // As runs were judged that began before there were suspects.
+  // Runs that started before suspects existed are judged as they were then.
   if (policy.suspect === undefined) return () => 'certain'
   const named = new Set([...policy.criticalKeys, ...(Array.isArray(policy.protect) ? policy.protect : [])])
   return (change) => {
@@ -38,16 +38,16 @@ export function outcomesBy(
   }
 }
 
-/** Whether the policy says something of the place. */
+/** Whether the policy declares something about the place. */
 export function isDeclared({ rules, kind }: Change): boolean {
-  // What is declared to move breaks its kind by another value; a log by any loss.
+  // A place that is declared to move is violated by a value outside its kind, and a log by any loss.
   if (rules.move !== undefined && (kind === 'changed' || rules.move.as === 'log')) return true
   return (
     rules.immutable || rules.never || [rules.monotonic, rules.tolerance, rules.list].some((each) => each !== undefined)
   )
 }
 
-/** Of a suspect: what it is called by the policy. */
+/** The finding of a suspect, with the severity that the policy gives to suspects. */
 export function asSuspect(finding: Finding, { suspect }: Pick<ResolvedPolicy, 'suspect'>): Finding {
   return { ...finding, severity: suspect === 'refuse' ? 'error' : 'warning', suspect: true }
 }
@@ -57,7 +57,7 @@ interface Judged {
   readonly findings: readonly Finding[]
 }
 
-/** Under `enforce: "record"` nothing is refused, and each finding that would refuse says so. */
+/** Under `enforce: "record"` nothing is refused; findings that would refuse are marked instead. */
 export function enforced<T extends Judged>(verdict: T, { enforce }: Pick<ResolvedPolicy, 'enforce'>): T {
   if (enforce !== 'record' || verdict.verdict === 'accept') return verdict
   const findings = verdict.findings.map((finding) =>

@@ -20,13 +20,13 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   'the and but for nor yet so a an of to in on at by with from is are was were be been being'.split(' '),
 )
 
-/** In code points, both inclusive. */
+/** Bounds in code points, both inclusive. */
 const ENTITY_MIN_CHARS = 3
 const ENTITY_MAX_CHARS = 79
 const DEPTH_MAX = 50
-/** The walk stops before its next value once so many are found. */
+/** The walk stops before its next value once this many entities are found. */
 const ENTITIES_MAX = 10_000
-/** New entities for each removed one. */
+/** Maximum number of new entities per removed entity. */
 const FABRICATION_RATIO_MAX = 2.0
 const DELETION_MAX = 3
 
@@ -42,7 +42,7 @@ export interface RelayOutcome {
   readonly changedKeys: readonly string[]
 }
 
-/** Adds its findings and the diff, which lists top-level keys as they are. A run's first handoff is not judged. */
+/** Adds the findings, and the diff of top-level keys. The first handoff of a run is not judged. */
 export function relayFindings({ before, after, policy, first }: RelayInput, report: Report): RelayOutcome {
   const changedKeys = diffKeys(before, after, report)
   if (first === true) return { confidence: 1, changedKeys }
@@ -95,9 +95,9 @@ function contradiction(
 }
 
 /**
- * Strings that stand under an entity key, as its value or in a list that is its value, lower-cased. The walk takes what was put
- * aside last, so that at the limit it finds what the library finds. JavaScript lists integer-like keys first: with such keys the
- * first 10,000 can be others than there.
+ * Strings under an entity key, as its value or in a list that is its value, in lower case. The walk visits the most recently deferred
+ * value first, so that it finds the same entities as the library when it reaches the limit. JavaScript lists integer-like keys first: with
+ * these, the first 10,000 entities may differ.
  */
 export function relayEntities(payload: JsonObject): ReadonlySet<string> | 'too-deep' {
   const entities = new Set<string>()
@@ -120,7 +120,7 @@ export function relayEntities(payload: JsonObject): ReadonlySet<string> | 'too-d
 
 function isEntityText(value: Json): value is string {
   if (typeof value !== 'string' || STOP_WORDS.has(value.toLowerCase())) return false
-  // Code units bound code points from both sides, so that long texts are not counted through.
+  // The number of code units bounds the number of code points, so that long texts need no count.
   if (value.length < ENTITY_MIN_CHARS || value.length > 2 * ENTITY_MAX_CHARS) return false
   const chars = [...value].length
   return chars >= ENTITY_MIN_CHARS && chars <= ENTITY_MAX_CHARS
@@ -137,7 +137,7 @@ function diffKeys(before: JsonObject, after: JsonObject, report: Report): readon
   return [...added, ...removed, ...modified]
 }
 
-/** Python's `==`: a boolean equals the number 1 or 0, in any depth. */
+/** Python's `==`: booleans equal the numbers 1 and 0, at any depth. */
 export function isEqualInPython(a: Json, b: Json): boolean {
   if (a === b) return true
   if (typeof a === 'boolean' && typeof b === 'number') return Number(a) === b
@@ -152,7 +152,7 @@ export function isEqualInPython(a: Json, b: Json): boolean {
   )
 }
 
-/** Python sorts texts by code point; JavaScript by code unit, which differs beyond U+FFFF. */
+/** Compares by code point, as Python does; JavaScript compares by code unit, which differs beyond U+FFFF. */
 export function byCodePoint(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
@@ -162,7 +162,7 @@ export function byCodePoint(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Moves surrogates above all other code units: then code units order as code points do. */
+/** Maps surrogates above all other code units, so that code units sort like code points. */
 function fixedUp(unit: number): number {
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800

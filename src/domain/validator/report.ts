@@ -1,32 +1,32 @@
-/** @module What a comparison has found so far: findings and differences, both bounded, and the leaves that were lost. */
+/** @module The result of a comparison: findings and differences, both bounded, and the number of lost leaves. */
 import { createHash } from 'node:crypto'
 import { sortedKeys } from '../../../projections/set-text.ts'
 import { type Diff, FINDING_VALUE_MAX_BYTES, FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
 
-/** Pointers kept in each list of a diff: it says where to look, it is no copy of the change. */
+/** Maximum number of pointers in each list of a diff, which shows where to look and is no copy of the change. */
 export const DIFF_MAX = 100
-/** Characters of all paths of a diff together, and of all findings: a key may be as long as a context. */
+/** Maximum characters of all paths of a diff together, and of all findings together; a key may be as long as a context. */
 const PATHS_MAX_CHARS = 64 * 1024
-/** Of one path, and of one message, which may quote one. */
+/** Maximum characters of one path and of one message, which may quote a path. */
 const TEXT_MAX_CHARS = 4096
 const TOO_LONG = 'at a place below this one, the path of which is too long to be told: '
 
 export interface Report {
-  /** Errors and warnings, then, as far as there is room, what says why something was permitted. */
+  /** Errors and warnings. `notes` holds the findings that explain why a change was permitted; they are reported if there is room. */
   readonly findings: Finding[]
   readonly notes: Finding[]
   findingsTotal: number
   errors: number
-  /** Changes that are suspect, kept or only counted. */
+  /** Number of suspect changes, whether their findings are kept or only counted. */
   suspects: number
   readonly diff: Diff
-  /** Differences met, listed or not. */
+  /** Number of differences, whether they are listed or not. */
   differences: number
-  /** Characters of paths that still fit. */
+  /** Remaining characters for paths. */
   readonly room: { diff: number; findings: number }
-  /** Leaves that were established and are so no longer, permitted or not. */
+  /** Number of established leaves that are lost, whether that is permitted or not. */
   lostLeaves: number
 }
 
@@ -62,7 +62,7 @@ function spend(room: Report['room'], of: keyof Report['room'], chars: number): b
   return true
 }
 
-/** As many leading tokens of its path as fit: what names less than the whole place can be no entry for `supersedes`. */
+/** Shortens the path to as many leading tokens as fit. The shortened path is not the whole place, so it is not offered as an entry for `supersedes`. */
 function shortened({ supersede, of, ...rest }: Finding): Finding {
   const finding = { ...rest, ...(of !== undefined && of.length <= TEXT_MAX_CHARS && { of }) }
   const { path, message } = finding
@@ -73,18 +73,18 @@ function shortened({ supersede, of, ...rest }: Finding): Finding {
   return { ...finding, path: path.slice(0, end), message: `${TOO_LONG}${text}` }
 }
 
-/** Whether one more error or warning would be kept, not only counted. */
+/** Whether one more error or warning would be kept rather than only counted. */
 export function hasRoom({ findings }: Report): boolean {
   return findings.length < FINDINGS_MAX
 }
 
-/** An error or a warning that is counted and not kept. */
+/** Counts an error or a warning without keeping it. */
 export function countFinding(report: Report, severity: Finding['severity']): void {
   report.findingsTotal += 1
   if (severity === 'error') report.errors += 1
 }
 
-/** At most `FINDINGS_MAX`. */
+/** The findings to report, at most `FINDINGS_MAX`. */
 export function reportedFindings({ findings, notes }: Report): Finding[] {
   return [...findings, ...notes].slice(0, FINDINGS_MAX)
 }
@@ -108,15 +108,15 @@ function cited(finding: Finding): Finding {
   }
 }
 
-/** A code unit is at most six bytes of JSON. */
+/** Maximum characters of a short string: a code unit takes at most six bytes of JSON. */
 const SHORT_MAX_CHARS = Math.floor((FINDING_VALUE_MAX_BYTES - 2) / 6)
 
-/** Scalars that need no counting of their bytes. */
+/** Whether the value is a scalar that fits without counting its bytes. */
 function isShort(value: Json | undefined): boolean {
   return typeof value === 'string' ? value.length <= SHORT_MAX_CHARS : typeof value !== 'object' || value === null
 }
 
-/** The value itself, or `{digest, bytes}` of its canonical text where that is longer than `FINDING_VALUE_MAX_BYTES`. */
+/** The value itself, or `{digest, bytes}` of its canonical text if that is longer than `FINDING_VALUE_MAX_BYTES`. */
 export function citedValue(value: Json): Json {
   if (isShort(value)) return value
   const text = canonicalText(value)
@@ -125,7 +125,7 @@ export function citedValue(value: Json): Json {
   return { digest: `sha256:${createHash('sha256').update(text).digest('hex')}`, bytes }
 }
 
-/** RFC 8785. JSON.stringify prints the scalars that strict parsing lets in as section 3.2.2 wants them. */
+/** RFC 8785. For the scalars that strict parsing admits, JSON.stringify prints the form of section 3.2.2. */
 export function canonicalText(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
   if (!isJsonObject(value)) return JSON.stringify(value)
@@ -133,7 +133,7 @@ export function canonicalText(value: Json): string {
   return `{${members.join(',')}}`
 }
 
-/** Scalars and empty containers: each is one thing that a handoff established. */
+/** The number of scalars and empty containers; each counts as one established value. */
 export function countLeaves(value: Json): number {
   if (typeof value !== 'object' || value === null) return 1
   let leaves = 0

@@ -1,4 +1,4 @@
-/** @module What an agent says that it supersedes: the changes it permits, and what is wrong with the saying itself. */
+/** @module Supersessions declared by an agent: the changes they permit, and faults of the declarations themselves. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parsePointer, type Token, valueAt } from '../../../schemas/json-pointer.ts'
 import { addFinding, type Report } from './report.ts'
@@ -9,17 +9,17 @@ export interface Supersession {
   readonly reason: string
 }
 
-/** Pointers that hold, as tokens. */
+/** Pointers of valid supersessions, as tokens. */
 export type Supersessions = readonly (readonly string[])[]
 
-/** A reason must hold something one can see: white space, controls and invisible formatting are blank. */
+/** A reason needs a visible character; white space, control characters and invisible formatting count as blank. */
 const VISIBLE = /[^\s\p{C}\p{Z}]/u
 
 export function isPlainReason(reason: string): boolean {
   return VISIBLE.test(reason)
 }
 
-/** The supersessions that hold; each other one becomes a finding (JUD-27). */
+/** Returns the valid supersessions; each invalid one becomes a finding (JUD-27). */
 export function checkSupersessions(
   supersedes: readonly Supersession[],
   documents: { readonly before: JsonObject; readonly after: JsonObject; readonly trunk?: Trunk },
@@ -59,7 +59,7 @@ function faultOf(
   return chars < reasonMinChars ? `the policy wants a reason of ${reasonMinChars} characters` : undefined
 }
 
-/** Whether a place, or one above it, is superseded. */
+/** Whether a place or an ancestor of it is superseded. */
 export function isCovered(supersedes: Supersessions, place: readonly Token[]): boolean {
   return supersedes.some(
     (tokens) => tokens.length <= place.length && tokens.every((token, i) => token === `${place[i]}`),

@@ -1,4 +1,4 @@
-/** @module One line of `countersign validate`: a handoff in, its verdict out (JUD-26). */
+/** @module One line of `countersign validate`: takes a handoff and returns its verdict (JUD-26). */
 import { FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
@@ -7,15 +7,15 @@ import { canonicalText } from './report.ts'
 import type { Supersession } from './supersedes.ts'
 import { type HandoffInput, type Verdict, validateHandoff } from './validate.ts'
 
-/** Canonical bytes of `before` and of `after`: what the ledger takes as a context (REC-15). */
+/** Maximum size of `before` and of `after` in canonical bytes, equal to the limit of the ledger for a context (REC-15). */
 export const LINE_DOCUMENT_MAX_BYTES = 512 * 1024
-/** Wire bytes of a line: two documents, and evidence of several tools. */
+/** Maximum size of a line in bytes: two documents, and the evidence of several tools. */
 export const LINE_MAX_BYTES = 16 * 1024 * 1024
 const DOCUMENT_MAX_DEPTH = 64
-/** A document stands one level down in its line, a recorded output two. */
+/** A document is nested one level deep in its line, a recorded output two levels. */
 const LINE_MAX_DEPTH = DOCUMENT_MAX_DEPTH + 2
 
-/** With flag `u` a pair is one character, which this is not. */
+/** With flag `u`, a surrogate pair is one character and does not match. */
 const LONE_SURROGATE = /[\ud800-\udfff]/u
 
 type ParseResult =
@@ -25,20 +25,20 @@ type ParseResult =
       readonly error: { readonly code: string; readonly pointer: string; readonly message: string }
     }
 
-/** `parseStrictJson` of `signing/`: the domain does not import it. */
+/** `parseStrictJson` of `signing/`, passed in because the domain does not import it. */
 export type StrictParser = (
   bytes: Uint8Array,
   limits: { readonly maxBytes: number; readonly maxDepth: number; readonly maxKeys: number },
 ) => ParseResult
 
-/** Never throws for what a line holds: a line that breaks the rules of input is refused with rule `invalid-input`. */
+/** Never throws on account of the line's content: a line with invalid input is rejected with rule `invalid-input`. */
 export function validateLine(line: Uint8Array | string, policy: ResolvedPolicy, parse: StrictParser): string {
   return JSON.stringify(lineVerdict(line, policy, parse))
 }
 
 function lineVerdict(line: Uint8Array | string, policy: ResolvedPolicy, parse: StrictParser): object {
   const limits = { maxBytes: LINE_MAX_BYTES, maxDepth: LINE_MAX_DEPTH, maxKeys: LINE_MAX_BYTES }
-  // Half a surrogate pair has no UTF-8: encoding would mend it in silence.
+  // A lone surrogate has no UTF-8 form, and the encoder would silently replace it.
   if (typeof line === 'string' && LONE_SURROGATE.test(line))
     return refused('', 'half of a surrogate pair is not a character')
   const parsed = parse(typeof line === 'string' ? new TextEncoder().encode(line) : line, limits)
@@ -63,7 +63,7 @@ interface Fault {
   readonly fault: string
 }
 
-/** Members beyond the four are left alone: a labelled set keeps its labels in them. */
+/** Other members are ignored, so that labelled data sets can keep their labels in the lines. */
 function readInput(line: Json): Omit<HandoffInput, 'policy'> | Fault {
   if (!isJsonObject(line)) return { path: '', fault: 'a line is an object {before, after, supersedes?, evidence?}' }
   const { before, after, supersedes, evidence } = ownMembers(line)
@@ -98,7 +98,7 @@ function documentFault(value: Json | undefined): string | undefined {
     : undefined
 }
 
-/** Containers around the innermost value, the outermost included. */
+/** Nesting depth of containers, the outermost one included. */
 function depthOf(value: Json): number {
   if (typeof value !== 'object' || value === null) return 0
   let deepest = 0

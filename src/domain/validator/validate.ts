@@ -1,4 +1,4 @@
-/** @module The validator: judges a handoff against what is established (JUD-1 to JUD-29). Pure. */
+/** @module The validator: judges a handoff against the established context (JUD-1 to JUD-29). Pure. */
 
 import type { Diff, Finding } from '../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -30,35 +30,35 @@ import { addFinding, emptyReport, type Report, reportedFindings } from './report
 import type { Supersession } from './supersedes.ts'
 import { type Trunk, trunkOf } from './trunk.ts'
 
-/** Of a payload that is checked against a schema: what that may take is counted there. */
+/** Steps charged per payload checked against a schema, in addition to the check's own limit. */
 const SCHEMA_STEPS = 10_000
 
 export interface HandoffInput {
-  /** The context established now. */
+  /** The established context. */
   readonly before: JsonObject
-  /** The context that the handoff asks for, after `applyMode`. */
+  /** The context that results from the handoff, after `applyMode`. */
   readonly after: JsonObject
   readonly policy: ResolvedPolicy
   readonly supersedes?: readonly Supersession[] | undefined
-  /** What the agent declares to move, and what was declared in this run before and is in force. */
+  /** The places that the agent declares as moving, and the earlier declarations in force in this run. */
   readonly moves?: readonly Declaration[] | undefined
   readonly inForce?: readonly Move[] | undefined
-  /** What manifests declare to move in the handoffs of their agents. */
+  /** The places that manifests declare as moving in the handoffs of their agents. */
   readonly ofManifests?: readonly ManifestMoves[] | undefined
-  /** The agent that established the value of a place; without it each is taken for that of another agent. */
+  /** Returns the agent that established the value of a place; if absent, each value counts as another agent's. */
   readonly establishedBy?: ((place: readonly string[]) => string | undefined) | undefined
-  /** What this run has recorded so far; without it nothing can be called ungrounded. */
+  /** The records of this run so far; without them no value can be ungrounded. */
   readonly evidence?: Evidence
   /** Top-level keys that the agent's manifest lets it change; undefined: all. */
   readonly writes?: readonly string[] | undefined
   /** JSON Schema (2020-12) registered for the agent's payloads. */
   readonly schema?: JsonObject | undefined
-  /** Most tokens that the agent's manifest lets it hand over, and what it says it did. */
+  /** Maximum tokens that the agent's manifest lets it hand over, and the number that the agent reports. */
   readonly maxTokens?: number | undefined
   readonly tokens?: number | undefined
-  /** What the agent handed over, where that is not `after` itself: the schema is about this. */
+  /** The agent's payload, if it differs from `after`; the schema applies to the payload. */
   readonly payload?: JsonObject | undefined
-  /** Who hands over: a policy may name who may supersede. */
+  /** The agent that hands over; a policy may name the agents that may supersede. */
   readonly agent?: string
   /** The run's first handoff: policy `relay` does not judge it. */
   readonly first?: boolean
@@ -66,27 +66,24 @@ export interface HandoffInput {
 
 export interface Verdict {
   readonly verdict: 'accept' | 'reject'
-  /**
-   * Established leaves kept / established leaves; by the rules of `relay` under that policy. Absent where none of what is established is
-   * protected: nothing was kept, and nothing could be lost.
-   */
+  /** Share of established leaves that were kept; under `relay`, by its rules. Absent if no established key is protected, so that nothing could be lost. */
   readonly confidence?: number
   readonly diff: Diff
-  /** Which of `moves`, counted from 0, are not in force. */
+  /** Indexes, from 0, of the `moves` that are not in force. */
   readonly movesRefused?: number[]
   /** At most `FINDINGS_MAX`. */
   readonly findings: Finding[]
   readonly findingsTotal: number
-  /** How many changes are suspect, where `findings` does not list them all. */
+  /** Number of suspect changes, if `findings` does not list them all. */
   readonly suspectsTotal?: number
 }
 
-/** The verdict in one go: whoever has other work to do meanwhile takes `judgeHandoff`. */
+/** Judges without pausing; use `judgeHandoff` where other work must be interleaved. */
 export function validateHandoff(input: HandoffInput): Verdict {
   return finish(judgeHandoff(input))
 }
 
-/** Neither the documents nor the evidence may change until it has ended. */
+/** Neither the documents nor the evidence may change until the generator has finished. */
 export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses()): Paced<Verdict> {
   const report = emptyReport()
   const { evidence } = posted
@@ -131,12 +128,12 @@ export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses(
 const plainly = (rights: DeclarationRights): UnderDeclarations => ({ policy: rights.policy, movesRefused: [], rights })
 
 interface Judged {
-  /** Top-level keys that differ, as far as the validator tells a difference. */
+  /** Top-level keys that differ, as far as the validator distinguishes values. */
   readonly changedKeys: readonly string[]
   readonly confidence: number | undefined
 }
 
-/** The established context against the new one. */
+/** Judges the new context against the established one. */
 function* judgeEstablished(
   input: HandoffInput & { readonly trunk: Trunk; readonly tools: Tools },
   rights: DeclarationRights,
@@ -162,7 +159,7 @@ function* judgeEstablished(
   return { changedKeys, confidence }
 }
 
-/** RUN-35: a violation is a value that differs from the parent context's, not a key that was carried along. */
+/** RUN-35: a violation is a value that differs from the parent context, not a key that is carried along unchanged. */
 function checkWrites(input: HandoffInput, changedKeys: readonly string[], report: Report): void {
   const { before, after, writes = [] } = input
   for (const key of changedKeys) {
@@ -190,9 +187,9 @@ function checkTokens({ tokens = 0, maxTokens = Number.POSITIVE_INFINITY }: Hando
   })
 }
 
-// Rules `schema-violation` and `schema-too-expensive`: a payload against the JSON Schema (2020-12) that is registered for the agent.
+// Rules `schema-violation` and `schema-too-expensive`: checks the payload against the JSON Schema (2020-12) registered for the agent.
 
-/** A schema that does not compile was refused when it was registered; here it lets nothing pass. */
+/** A schema that does not compile is refused when it is registered; should one occur here, it lets no payload pass. */
 function checkSchema(schema: JsonObject, payload: JsonObject, report: Report): void {
   const compiled = compileSchema(schema)
   const checked = compiled.ok ? compiled.check(payload) : notCompiled(compiled.message)
@@ -207,7 +204,7 @@ function notCompiled(message: string): CheckedPayload {
   return { kind: 'checked', faults: [{ path: '', message }], faultsTotal: 1, steps: 0 }
 }
 
-/** Those that are not listed are counted all the same. */
+/** Adds the listed faults as findings; the others are only counted. */
 function addFaults(report: Report, faults: readonly SchemaFault[], total: number): void {
   for (const { path, message } of faults) {
     addFinding(report, { rule: 'schema-violation', severity: 'error', path, message })

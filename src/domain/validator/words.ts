@@ -1,8 +1,8 @@
-/** @module Words and their borders in any script, and the numbers that a text holds. */
+/** @module Words and word borders in any script, and the numbers in a text. */
 
-/** Letters, digits and the marks that combine with them. */
+/** Letters, digits, and the marks that combine with them. */
 const WORD_CHARACTER = /[\p{L}\p{N}\p{M}]/u
-/** Scripts written without spaces: each character stands as a word of its own. */
+/** Scripts written without spaces, in which each character counts as a word. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const WORDS =
@@ -10,12 +10,12 @@ const WORDS =
 const ASCII_WORDS = /[A-Za-z0-9]+/g
 const NON_ASCII = /[\u0080-\uffff]/
 
-/** Words of a text, in order, with repeats. */
+/** The words of a text, in order, with repeats. */
 export function wordsOf(text: string): readonly string[] {
   return text.match(NON_ASCII.test(text) ? WORDS : ASCII_WORDS) ?? []
 }
 
-/** Whether `phrase` occurs in `text`, at `from` or later, with a word border on both sides. */
+/** Whether `phrase` occurs in `text`, starting at `from` or later, with a word border on both sides. */
 export function hasPhrase(text: string, phrase: string, from = 0): boolean {
   for (let at = text.indexOf(phrase, from); at >= 0; at = text.indexOf(phrase, at + 1)) {
     if (isBorder(text, at) && isBorder(text, at + phrase.length)) return true
@@ -23,7 +23,7 @@ export function hasPhrase(text: string, phrase: string, from = 0): boolean {
   return false
 }
 
-/** A border lies wherever the characters on both sides do not belong to one word. */
+/** There is a border wherever the characters on both sides do not belong to one word. */
 function isBorder(text: string, at: number): boolean {
   return !(isJoining(characterBefore(text, at)) && isJoining(characterAt(text, at)))
 }
@@ -46,11 +46,11 @@ function characterBefore(text: string, at: number): string {
   return isLow && at > 1 ? text.slice(at - 2, at) : text.charAt(at - 1)
 }
 
-/** A decimal number on word borders, with or without separators of thousands. */
+/** A decimal number between word borders, with or without thousands separators. */
 const NUMBERS =
   /(?<![\p{L}\p{N}\p{M}]|[\p{L}\p{N}][.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?![\p{L}\p{N}\p{M}])/giu
 
-/** Numbers that a text names: `2,500.00` is 2500; a minus right before one names the negative number as well. */
+/** The numbers in a text: `2,500.00` is 2500; a number with a minus right before it also counts as the negative number. */
 export function numbersOf(text: string): readonly number[] {
   const numbers: number[] = []
   for (const match of text.matchAll(NUMBERS)) {

@@ -1,4 +1,4 @@
-/** @module All rows of an answer in portions, one a page of the query, counted and digested as they are made. */
+/** @module All rows of an answer in portions, one per page of the query, counted and hashed as they are produced. */
 import { createHash } from 'node:crypto'
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -14,35 +14,35 @@ import { eventAnswer, type JudgedHistory } from './event-answer.ts'
 
 export interface AnswerBodyRequest {
   readonly tenant: string
-  /** Whose share of the readers' time it takes. */
+  /** The caller to whose share of read time the work is charged. */
   readonly caller: string
   readonly format: AnswerFormatName
-  /** Its first page. */
+  /** The question, planned from its first page on. */
   readonly planned: PlannedQuestion
-  /** The part of the log whose events the rows are made of; absent where the index answers. */
+  /** The part of the log whose events yield the rows; absent if the index answers. */
   readonly log?: AnsweredLog | undefined
 }
 
 export interface AnsweredLog {
   readonly size: number
-  /** Undefined of an empty log. */
+  /** Undefined for an empty log. */
   readonly until: Position | undefined
 }
 
 export interface AnswerPortion extends MadeSoFar {
   readonly chunk: Uint8Array
-  /** Of this page: `events` counts those of all so far. */
+  /** Rows of this page; `events` is the number of rows so far. */
   readonly rows: number
-  /** What was found so far of events that are lost. */
+  /** Lost events that were found so far. */
   readonly losses: readonly Loss[]
 }
 
-/** Makes answers elsewhere than in the thread that writes. */
+/** Produces answers outside the thread that writes. */
 export interface AnswerBodyMaker {
   answerBody(request: AnswerBodyRequest): Portions<AnswerPortion>
 }
 
-/** Everything before the trailer, made from events. */
+/** Everything before the trailer, produced from events. */
 export function eventPortions(
   { format, planned }: Pick<AnswerBodyRequest, 'format' | 'planned'>,
   history: () => JudgedHistory | undefined,
@@ -51,7 +51,7 @@ export function eventPortions(
   return rowPortions(answerWriter(format, questionOf(planned)), pages, losses)
 }
 
-/** The same as the index answers it. */
+/** The same, produced from the index. */
 export function answerPortions(
   { format, planned }: Pick<AnswerBodyRequest, 'format' | 'planned'>,
   pageOf: (planned: PlannedQuestion) => Promise<AuditPage>,
@@ -71,7 +71,7 @@ export function answerWriter(format: AnswerFormatName, question: AnswerQuestion)
   return ANSWER_FORMATS[format].open(question, columns)
 }
 
-/** A portion a page. */
+/** One portion per page. */
 export async function* rowPortions(
   writer: AnswerWriter,
   pages: AsyncIterable<readonly JsonObject[]>,

@@ -1,13 +1,13 @@
-/** @module How an answer is written: JSONL, each row as the API gives it, or CSV for people, with the whole row in the last cell. */
+/** @module File formats of an answer: JSONL, with each row as in the API, or CSV for people, with the whole row in the last cell. */
 import { type AnswerQuestion, type AnswerTrailer, answerHead } from '../../../schemas/answer-trailer.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { csvRow } from '../csv.ts'
 
-/** First cell of the last row of an answer as CSV, whose last cell is the trailer. */
+/** First cell of the last row of a CSV answer, whose last cell is the trailer. */
 export const CSV_ANSWER_TRAILER = 'AnswerTrailer'
 
 export interface AnswerWriter {
-  /** Before the first row. */
+  /** Text before the first row. */
   readonly head: string
   readonly row: (item: JsonObject) => string
   readonly trailer: (trailer: AnswerTrailer) => string
@@ -16,7 +16,7 @@ export interface AnswerWriter {
 export interface AnswerFormat {
   readonly contentType: string
   readonly extension: string
-  /** `columns`: members of a row that a table shows. */
+  /** `columns`: members of a row that are shown as columns. */
   readonly open: (question: AnswerQuestion, columns: readonly string[]) => AnswerWriter
 }
 

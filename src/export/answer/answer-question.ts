@@ -1,8 +1,8 @@
-/** @module What was asked, as the file of an answer says it. */
+/** @module The question, in the form in which the file of an answer states it. */
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import type { PlannedQuestion } from '../../ledger/audit/audit-reads.ts'
 
-/** Rows of a portion, each of which is on record as a read. */
+/** Rows per portion, each of which is recorded as a read. */
 export const PAGE_ROWS = 500
 
 export function questionOf({ question, newestFirst }: PlannedQuestion): AnswerQuestion {

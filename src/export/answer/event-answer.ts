@@ -1,6 +1,6 @@
 /**
- * @module The rows of a signed answer, made from the events themselves: each is read, judged by its seal and by its leaf of the log, and what is
- * lost of them is named. No index has a part in it.
+ * @module The rows of a signed answer, produced from the events alone: each event is read and checked by its seal and its leaf of the log, and lost events are
+ * named. No index is involved.
  */
 import { type Phrases, parsePhrases, snippetOf } from '../../../projections/search-text.ts'
 import type { Header } from '../../../schemas/header.ts'
@@ -20,7 +20,7 @@ import { PAGE_ROWS, questionOf } from './answer-question.ts'
 import { type LogAgain, madeRows } from './made-rows.ts'
 import { turned } from './turned-rows.ts'
 
-/** A tenant's history as it is read once, and what judges it. */
+/** One pass over a tenant's history, and the object that checks it. */
 export interface JudgedHistory {
   readonly pages: AsyncIterable<readonly LedgerEvent[]>
   readonly reading: LeafReading
@@ -28,11 +28,11 @@ export interface JudgedHistory {
 
 export interface EventAnswer {
   readonly pages: AsyncIterable<readonly JsonObject[]>
-  /** What was found so far of events that are lost. */
+  /** Lost events that were found so far. */
   readonly losses: () => readonly Loss[]
 }
 
-/** `history`: from its first event on, whenever it is called; undefined of an empty log. */
+/** `history`: returns the history from its first event on, for each call; undefined for an empty log. */
 export function eventAnswer(history: () => JudgedHistory | undefined, planned: PlannedQuestion): EventAnswer {
   const { tenant, asOf, newestFirst } = planned
   const { text, run } = planned.question.filter
@@ -61,7 +61,7 @@ export function eventAnswer(history: () => JudgedHistory | undefined, planned: P
   return { pages: inPages(newestFirst ? turned(rows) : rows()), losses: () => [...found.values()] }
 }
 
-/** An event whose body is not of its type any more, as nobody sealed it, has its place, and answers nothing by its body: it is named as lost. */
+/** An event whose body no longer fits its type, and whose seal is not valid: it keeps its place but contributes no body, and is named as lost. */
 class ShownEvent implements LoggedEvent {
   readonly #event: LedgerEvent
   readonly #phrases: Phrases | undefined
@@ -87,7 +87,7 @@ class ShownEvent implements LoggedEvent {
   }
 }
 
-/** At least one, which may be empty. */
+/** Yields at least one page, which may be empty. */
 async function* inPages(rows: AsyncIterable<Row>): AsyncGenerator<readonly JsonObject[], void> {
   let page: JsonObject[] = []
   for await (const row of rows) {
@@ -99,7 +99,7 @@ async function* inPages(rows: AsyncIterable<Row>): AsyncGenerator<readonly JsonO
   yield page
 }
 
-/** Ways back into the ledger, which no bundle has. */
+/** Adds links into the API; a bundle's rows do not have them. */
 function withLinks(row: Row): JsonObject {
   const { event, run, rewind } = row as JsonObject
   const links = typeof event === 'string' ? linksOf(event) : typeof run === 'string' ? runLinks(run) : undefined

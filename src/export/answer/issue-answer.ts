@@ -1,6 +1,6 @@
 /**
- * @module The whole answer to a query of auditors as a file, from asking to trailer: every page of it as of one size of the log. It is on
- * record like every export, and each of its pages as the read that it is.
+ * @module The whole answer to an auditor's query as a file, from request to trailer: all pages as of one size of the log. It is recorded like any export, and
+ * each of its pages is recorded as a read.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -39,23 +39,23 @@ export interface AnswerRequest {
   readonly format: AnswerFormatName
   readonly question: AuditQuestion
   readonly newestFirst?: boolean | undefined
-  /** The log as it was with so many events; absent: as it is. */
+  /** Size of the log that the answer is based on; absent for the current size. */
   readonly treeSize?: number | undefined
 }
 
 export interface PreparedAnswer {
   readonly format: AnswerFormat
-  /** What it may remember while it is made, beyond pages and buffers. */
+  /** Memory that it may use in addition to pages and buffers. */
   readonly heldBytes: number
-  /** To be awaited before the first byte leaves. Throws `StoreUnavailableError`. */
+  /** To be awaited before the first byte is sent. Throws `StoreUnavailableError`. */
   readonly start: () => Promise<void>
-  /** The file. Throws what asking throws, and the signal's reason at the next page: then it has no trailer. */
+  /** The file. Throws what the query throws, and the signal's reason at the next page; the file then has no trailer. */
   readonly chunks: (signal?: AbortSignal) => AsyncGenerator<Uint8Array, void>
 }
 
 export type AnswerPrepared = { readonly ok: true; readonly value: PreparedAnswer } | Refused
 
-/** `elsewhere`: a thread of its own for what is read and formatted. */
+/** `elsewhere`: a separate thread for reading and formatting. */
 export async function prepareAnswer(
   ledger: Ledger,
   caller: Caller,
@@ -70,7 +70,7 @@ export async function prepareAnswer(
   const planned = await audit.plan(caller, question, page)
   if ('code' in planned) return refusedQuestion(planned)
   const { treeSize, eventId } = planned.asOf
-  // Follows the store as far as the index did.
+  // The pin follows the store up to the position of the index.
   const pin = await ledger.exports.pin(caller, { run: question.filter.run, isSigned: true })
   const { root } = await ledger.exports.edgeAt(caller, treeSize)
   const { tenant, actor } = caller
@@ -90,11 +90,11 @@ export async function prepareAnswer(
   })
 }
 
-/** Up to the pin, where a row may name what stands behind it; undefined where the answer does not follow from the log. */
+/** Up to the pin, since a row may name later events; undefined if the answer does not follow from the log. */
 function answeredLog({ question, asOf }: PlannedQuestion, { until, tree }: ExportPin): AnsweredLog | undefined {
   if (!followsFromLog(AUDIT_QUERIES[question.name].shape)) return undefined
   if (asOf.treeSize === 0) return { size: 0, until: undefined }
-  // A log that stopped holds what stands before that, and the answer is of no more.
+  // A log that has stopped contains only what came before; the answer covers no more.
   return tree === null || tree.size < asOf.treeSize
     ? { size: asOf.treeSize, until: asOf.position ?? undefined }
     : { size: tree.size, until }
@@ -115,9 +115,9 @@ export interface PendingAnswer {
   readonly restsOn: AnswerFacts['restsOn']
   readonly losses: readonly Loss[]
   readonly heldBytes?: number
-  /** Everything before the trailer, a portion a page. */
+  /** Everything before the trailer, one portion per page. */
   readonly body: () => Portions<AnswerPortion>
-  /** Puts a page of so many rows on record as the read that it is. */
+  /** Records a page of this many rows as a read. */
   readonly recordPage: (rows: number) => Promise<void>
 }
 
@@ -186,7 +186,7 @@ function trailerOf(
   { events, digest }: Making,
   found: readonly Loss[],
 ): AnswerTrailer {
-  // What was read comes first, as in an export.
+  // Losses found by reading come first, as in an export.
   const losses = lossesMember([...found, ...known])
   const facts: AnswerFacts = {
     v: losses === undefined ? 1 : 2,

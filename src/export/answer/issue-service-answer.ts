@@ -1,6 +1,6 @@
 /**
- * @module The answers to `service` and `tokens` as files (LOG-35): out of the ledger's own record, newest first, as it was when the first page was
- * read, under the key of the tenant's log like every other answer.
+ * @module The answers to `service` and `tokens` as files (LOG-35): from the ledger's own records, newest first, as of the time when the first page was read,
+ * signed with the key of the tenant's log like any other answer.
  */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
@@ -28,7 +28,7 @@ export async function prepareServiceAnswer(
 ): Promise<AnswerPrepared> {
   if (ledger.logs === undefined || ledger.audit === undefined)
     return { ok: false, code: 'not-found', detail: 'an answer needs the index of the audit and the log to sign it' }
-  // What concerns the whole tenant is for tokens that are bound to none of its runs and agents.
+  // Records of the whole tenant are not available to tokens that are bound to a run or agent.
   const outside = ofWholeTenant(caller)
   if (outside !== undefined) return refusedBy(outside)
   const { audit, service } = ledger

@@ -1,8 +1,8 @@
-/** @module Rows in the other order, in bounded memory. */
+/** @module Rows in reverse order, in bounded memory. */
 
 const ROWS_KEPT = 20_000
 
-/** The same rows, the last one first. Of more than are kept the others are made again, from the first one on. */
+/** The same rows, last one first. If there are more than fit in memory, the earlier ones are produced again from the start. */
 export async function* turned<T>(rows: () => AsyncIterable<T>, rowsKept = ROWS_KEPT): AsyncGenerator<T, void> {
   for (let end = Number.POSITIVE_INFINITY; end > 0; ) {
     const kept: T[] = []

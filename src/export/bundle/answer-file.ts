@@ -1,4 +1,4 @@
-/** @module The answer in a bundle: its rows, made from the events of the log alone, by the code that whoever verifies makes them again with. */
+/** @module The answer in a bundle: its rows, produced from the events of the log alone, by the same code with which a verifier produces them again. */
 import { type AnswerQuestion, answerHead } from '../../../schemas/answer-trailer.ts'
 import { BoundedList, type Listed } from '../../verify/bundle/bounded-lists.ts'
 import type { Row } from '../../verify/bundle/event-rows.ts'
@@ -9,11 +9,11 @@ const ANSWER = 'answer.jsonl'
 
 export interface MeasuredAnswer {
   readonly file: BundleFile
-  /** The first rows, and how many there are. */
+  /** The first rows, and the number of all rows. */
   readonly listed: Listed<Row>
 }
 
-/** Throws where the answer leans on more than can be remembered at once. */
+/** Throws if the answer needs more memory than the limit. */
 export async function measuredAnswer(log: LogAgain, question: AnswerQuestion, tenant: string): Promise<MeasuredAnswer> {
   const listed = new BoundedList<Row>()
   const measure = new Measure()

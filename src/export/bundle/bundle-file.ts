@@ -1,4 +1,4 @@
-/** @module A file of a bundle: its size and digest are known before its content is made, since a tar begins each file with them. */
+/** @module A file of a bundle: its size and digest are known before its content is produced, since the tar header and the manifest state them. */
 import { createHash } from 'node:crypto'
 
 export interface BundleFile {
@@ -19,7 +19,7 @@ export function bytesFile(name: string, bytes: Uint8Array): BundleFile {
   return { name, ...measure.result(), content: () => [bytes] }
 }
 
-/** Size and digest of what goes by. */
+/** Size and digest of the bytes that were added. */
 export class Measure {
   #size = 0
   readonly #hash = createHash('sha256')
@@ -29,18 +29,18 @@ export class Measure {
     this.#hash.update(bytes)
   }
 
-  /** In bytes, of all that was added so far. */
+  /** Total number of bytes so far. */
   get size(): number {
     return this.#size
   }
 
-  /** Of the same. */
+  /** Size and digest of all bytes so far. */
   result(): Pick<BundleFile, 'size' | 'sha256'> {
     return { size: this.#size, sha256: this.#hash.copy().digest('hex') }
   }
 }
 
-/** The store gave other bytes the second time: what was announced is not what would be written. */
+/** The store returned different bytes on the second read: the content would not match what was announced. */
 export class ChangedContentError extends Error {
   readonly code = 'content-changed'
 
@@ -52,7 +52,7 @@ export class ChangedContentError extends Error {
 
 const PORTION_CHARS = 64 * 1024
 
-/** A file of lines that is rebuilt from its source whenever it is read. Throws `ChangedContentError`. */
+/** A file of lines that is produced again from its source on each read. Throws `ChangedContentError`. */
 export function linesFile(
   name: string,
   { size, sha256 }: Pick<BundleFile, 'size' | 'sha256'>,

@@ -1,15 +1,15 @@
-/** @module The tar of a bundle in portions, counted and digested as they are made. */
+/** @module The tar of a bundle in portions, counted and hashed as they are produced. */
 import { createHash } from 'node:crypto'
 import type { BodyPortion, Portions } from '../export-body.ts'
 import { type BundleHost, type BundleRequest, type PendingBundle, planBundle } from './plan-bundle.ts'
 import { tarChunks } from './write-tar.ts'
 
-/** Makes bundles elsewhere than in the thread that writes. */
+/** Produces bundles outside the thread that writes. */
 export interface BundleMaker {
   bundle(request: BundleRequest, host: Pick<BundleHost, 'sign'>): Portions<BodyPortion>
 }
 
-/** A portion is sent as soon as it has so many bytes; 0: every piece of the tar is one. Throws what `planBundle` and the files throw. */
+/** A portion is sent when it has `portionBytes` bytes; with 0, every piece of the tar is a portion. Throws what `planBundle` and the files throw. */
 export async function* bundlePortions(pending: PendingBundle, portionBytes: number): AsyncGenerator<BodyPortion, void> {
   const { files, events } = await planBundle(pending)
   const hash = createHash('sha256')

@@ -1,6 +1,6 @@
 /**
- * @module The query of a bundle: the part that headers answer, whose completeness the bundle proves, and the rest, which whoever verifies
- * evaluates on the bodies. `verify.mjs` says the same in its own words; a test holds the two together.
+ * @module The query of a bundle: the part that can be decided from headers, whose completeness the bundle proves, and the rest, which the verifier evaluates
+ * on the bodies. `verify.mjs` implements the same separately; a test compares the two.
  */
 import { type CallFacts, eventFacts, matchesFacts } from '../../../projections/event-facts.ts'
 import { AUDIT_FILTERS, type AuditFilterField, type FilterName } from '../../../schemas/audit-fields.ts'
@@ -16,18 +16,18 @@ import { runOf } from '../run-of.ts'
 const namesWith = (proof: AuditFilterField['proof']): readonly FilterName[] =>
   AUDIT_FILTERS.filter((filter) => filter.proof === proof).map(({ name }) => name)
 
-/** Members that only the ledger's own index can answer: what they leave out, nobody else could check. */
+/** Members that only the ledger's own index can evaluate: no verifier could check which events they exclude. */
 const UNPROVABLE = namesWith('index')
 const BY_HEADER = namesWith('header')
 
-/** The first member that no bundle takes; undefined where all of them can be proved. */
+/** The first member that bundles do not support; undefined if all members can be proved. */
 export function unprovableMember(query: EventQuery): string | undefined {
   return UNPROVABLE.find((name) => query[name] !== undefined)
 }
 
 /**
- * Every event that fits this part is in the bundle. An outcome is of the agent and the tool that its call's claim names: where they are asked
- * for, all events of the run, or of the tenant, are there, so that no claim is missing.
+ * The part of the query for which the bundle contains every matching event. Agent and tool of an outcome are those in its call's claim: a query for them gets
+ * all events of the run, or of the tenant, so that no claim is missing.
  */
 export function completePart(query: BundleQuery): BundleQuery {
   const { run, runContains, agent, tool, agentContains, toolContains, contains, also } = query
@@ -37,14 +37,14 @@ export function completePart(query: BundleQuery): BundleQuery {
   return also === undefined ? part : { ...part, also }
 }
 
-/** Whether a header fits the part that headers answer. */
+/** Whether a header matches the part that is decided from headers. */
 export function isSelected(header: Header, tenant: string, { run, also, ...part }: BundleQuery): boolean {
   if (run !== undefined && header.stream !== runStream(tenant, run)) return false
   if (also?.includes(header.type) === true) return true
   return isEmpty(part) || matchesFacts(part, factsOf(part, header, {}))
 }
 
-/** With the run, where it is compared by a part of it. */
+/** Adds the run if a part of its name is compared. */
 function factsOf(query: EventQuery, header: Header, ...body: readonly [JsonObject, CallFacts?]) {
   const facts = eventFacts(header, ...body)
   if (query.runContains === undefined && query.contains === undefined) return facts
@@ -56,7 +56,7 @@ function isEmpty(part: EventQuery): boolean {
   return true
 }
 
-/** Counts the events that answer the whole query, among all selected events, in their order. */
+/** Counts the events that match the whole query among all selected events, in order. */
 export function answersTo({ run: _, also, ...query }: BundleQuery): AnswerCount<LedgerEvent> {
   const isAnswer = ({ header, data }: LedgerEvent, claim: CallFacts) =>
     also?.includes(header.type) === true || matchesFacts(query, factsOf(query, header, data, claim))

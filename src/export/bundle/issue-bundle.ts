@@ -1,4 +1,4 @@
-/** @module A bundle from asking to its last byte, on record like every export. */
+/** @module A bundle from request to last byte, recorded like any export. */
 import { randomUUID } from 'node:crypto'
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
@@ -21,28 +21,28 @@ import { unprovableMember } from './bundle-query.ts'
 import type { BundleHost, BundleReads, BundleRequest } from './plan-bundle.ts'
 
 export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
-/** Of a bundle that is made here: every piece of the tar is a portion. */
+/** For a bundle that is produced in this thread: every piece of the tar is a portion. */
 const PORTION_BYTES = 0
 
 export interface PreparedBundle {
-  /** What it may remember while it is made, beyond pages and buffers. */
+  /** Memory that it may use in addition to pages and buffers. */
   readonly heldBytes: number
-  /** To be awaited before the first byte leaves. Throws `StoreUnavailableError`. */
+  /** To be awaited before the first byte is sent. Throws `StoreUnavailableError`. */
   readonly start: () => Promise<void>
-  /** The tar. Throws what reading the store throws, and the signal's reason at the next page: then it has no end. */
+  /** The tar. Throws what reading the store throws, and the signal's reason at the next page; the tar is then incomplete. */
   readonly chunks: (signal?: AbortSignal) => AsyncGenerator<Uint8Array, void>
 }
 
 export type Bundled = { readonly ok: true; readonly value: PreparedBundle } | Refused
 
 export interface BundleOptions {
-  /** `stream`, the default for a run: the tree of streams that the checkpoint names. `log`: the headers of the whole log. */
+  /** `stream`, the default for a run: the tree of streams named in the checkpoint. `log`: the headers of the whole log. */
   readonly proof?: BundleProof | undefined
-  /** Bring along the large values that the events name. */
+  /** Whether to include the large values that the events name. */
   readonly values?: boolean | undefined
 }
 
-/** Signs a checkpoint over what the log holds now, and plans the bundle on it. `elsewhere`: a thread of its own for what is read and packed. */
+/** Signs a checkpoint over the current log, and plans the bundle on it. `elsewhere`: a separate thread for reading and packing. */
 export async function prepareBundle(
   ledger: Ledger,
   caller: Caller,
@@ -59,8 +59,8 @@ export async function prepareBundle(
 }
 
 /**
- * The same of the answer to an auditors' question: its rows, and the events that they follow from, for whoever wants to make them again. It is
- * as of the checkpoint that is signed now, or as of fewer events of the log, which the checkpoint covers.
+ * The same for the answer to an auditor's question: its rows, and the events that they follow from, so that a verifier can produce them again. It is as of the
+ * checkpoint that is signed now, or of an earlier size of the log, which the checkpoint covers.
  */
 export async function prepareAnswerBundle(
   ledger: Ledger,
@@ -94,7 +94,7 @@ type For = Pick<Issuing, 'ledger' | 'caller' | 'elsewhere'>
 
 async function issued({ ledger, caller, elsewhere }: For, wanted: Wanted): Promise<Bundled> {
   const { query, question, values, proof, recorded } = wanted
-  // A bundle holds the headers of the whole log: a token that is good for one run or one agent must not read them.
+  // A bundle contains the headers of the whole log: a token that is bound to one run or agent must not read them.
   if (caller.run !== undefined || caller.agent !== undefined) return refusedBy(BOUND)
   if (query.run !== undefined) {
     const found = await ledger.run(caller, query.run)
@@ -127,8 +127,8 @@ interface Issuing {
 const PIN_TRIES = 3
 
 /**
- * A checkpoint that was signed meanwhile is another tree of streams: then the newer one is taken. Where none says what it takes, as after the
- * logs' file was rebuilt, the whole log does.
+ * If another checkpoint was signed in the meantime, the tree of streams differs, and the newer checkpoint is used. If the tree is not available, as after a
+ * rebuild of the logs' file, the whole log is used.
  */
 async function pinnedFor(
   ledger: Ledger,
@@ -155,7 +155,7 @@ const NOT_OF_LOG =
 const NO_CHECKPOINT =
   'there is nothing that a checkpoint covers: the log is empty or has stopped; run "countersign verify" if it holds events'
 
-/** The last portion is held back until the issue is on record: a bundle that is whole is one that was recorded. */
+/** The last portion is held back until the issue is recorded: only a recorded bundle is ever complete. */
 function chunksOf(issuing: Issuing, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
   const made = { ...NOTHING_MADE }
   return orUnbegun(tarOf(issuing, made, signal), () => issuing.record.cut(made))

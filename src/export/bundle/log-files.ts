@@ -1,4 +1,4 @@
-/** @module Files of a bundle about the log it is pinned to: how its key follows from earlier ones, its last time-stamp, a run's place in the tree of streams. */
+/** @module Files of a bundle about the log that it is pinned to: the successions of its key, its last time-stamp, and a run's place in the tree of streams. */
 import type { SealedPin } from '../../ledger/ledger.ts'
 import type { TimestampedCheckpoint } from '../../ledger/log/tenant-logs.ts'
 import { toBase64 } from '../../merkle/base64.ts'
@@ -6,13 +6,13 @@ import type { StreamPath } from '../../merkle/stream-tree.ts'
 import { digestText } from '../../signing/digests.ts'
 import { type BundleFile, bytesFile, textFile } from './bundle-file.ts'
 
-/** Of a log whose key was rotated: whoever holds an earlier key gets from it to the one that signed. */
+/** For a log whose key was rotated: leads from an earlier key to the one that signed. */
 export function successionFile({ successions }: SealedPin): readonly BundleFile[] {
   if (successions.length === 0) return []
   return [textFile('key-successions.json', `${JSON.stringify(successions, null, 2)}\n`)]
 }
 
-/** The last time-stamped checkpoint, which the bundle's own continues: it was there before the bundle was asked for. */
+/** The last time-stamped checkpoint, which the bundle's own continues; it existed before the bundle was requested. */
 export function stampFiles(stamp: TimestampedCheckpoint | undefined): readonly BundleFile[] {
   if (stamp === undefined) return []
   const { text, reply, consistency } = stamp

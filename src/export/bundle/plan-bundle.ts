@@ -1,6 +1,6 @@
 /**
- * @module What goes into a bundle. The log is read to measure and digest, once as a rule, and again whenever a file is written: memory stays
- * flat, and the manifest, which stands before the events, names their digest.
+ * @module The contents of a bundle. The log is read to measure and hash it, usually once, and again whenever a file is written: memory use stays constant, and
+ * the manifest, which is written before the events, can state their digest.
  */
 import { readFileSync } from 'node:fs'
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
@@ -39,7 +39,7 @@ const LOG = 'log.jsonl'
 const STREAM = 'stream.json'
 const VALUES = 'values.jsonl'
 
-/** What a bundle is made of, and how it was pinned: plain values, which another thread takes. */
+/** The source of a bundle and its pin: plain values that can be passed to another thread. */
 export interface BundleRequest {
   readonly ledgerId: string
   readonly tenant: string
@@ -47,30 +47,30 @@ export interface BundleRequest {
   /** RFC 3339. */
   readonly time: string
   readonly query: BundleQuery
-  /** Whose answer is brought along; `query` is then what its rows follow from. */
+  /** The question whose answer is included; `query` then selects the events that its rows follow from. */
   readonly question?: AnswerQuestion | undefined
   readonly pin: SealedPin
   readonly exportId: string
-  /** Bring along the large values that the events name. */
+  /** Whether to include the large values that the events name. */
   readonly values: boolean
-  /** Shows how many events the run has, instead of the whole log. */
+  /** Proves the number of events of the run, instead of the whole log. */
   readonly stream?: StreamPath | undefined
-  /** What a timestamp authority says of the pin, or of a checkpoint before it. */
+  /** Time-stamp of the pinned checkpoint, or of an earlier one. */
   readonly stamp?: TimestampedCheckpoint | undefined
 }
 
-/** Where events and values are read. */
+/** Reads events and values. */
 export interface BundleReads {
-  /** The first events of the tenant's log. */
+  /** The events of the first `size` leaves of the tenant's log. */
   leaves(size: number): AsyncIterable<readonly LedgerEvent[]>
-  /** The first events of a run. */
+  /** The first `count` events of a run. */
   runEvents(runId: string, count: number): AsyncIterable<readonly LedgerEvent[]>
   valueParts(digest: string): AsyncIterable<EventBody<'ValueStored'>>
 }
 
-/** What the log and its key say. */
+/** Access to the log and its key. */
 export interface BundleHost {
-  /** Proof files of events against the pin, in their order. */
+  /** Proof files of events against the pin, in the order of `ids`. */
   proofFiles(ids: readonly string[]): Promise<readonly string[]>
   sign(payloadType: string, payload: Uint8Array): Promise<DsseEnvelope | undefined>
 }
@@ -79,7 +79,7 @@ export interface PendingBundle {
   readonly request: BundleRequest
   readonly reads: BundleReads
   readonly host: BundleHost
-  /** Aborts when nobody wants the bundle any more. */
+  /** Aborted when the client no longer wants the bundle. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -88,7 +88,7 @@ export interface BundlePlan {
   readonly events: number
 }
 
-/** Throws `ChangedContentError` where the store does not hold the log that was signed, and the signal's reason once it aborts. */
+/** Throws `ChangedContentError` if the store does not contain the signed log, and the signal's reason once it is aborted. */
 export async function planBundle(pending: PendingBundle): Promise<BundlePlan> {
   const { request, host } = pending
   const { pin } = request
@@ -116,7 +116,7 @@ export async function planBundle(pending: PendingBundle): Promise<BundlePlan> {
   const statement = statementText(signed, predicate, proofOf(request))
   const envelope = await host.sign(STATEMENT_PAYLOAD_TYPE, Buffer.from(statement))
   if (envelope === undefined) throw new TypeError('a bundle needs the key of a log')
-  // A rotation since it was pinned: asked for again, the bundle is under the new key as a whole.
+  // The key was rotated since the pin: on a repeated request, the whole bundle is under the new key.
   if (!pin.verifierKey.startsWith(`${envelope.signatures[0]?.keyid}+`))
     throw new ChangedContentError('verifier-key.txt')
   const files = [
@@ -156,7 +156,7 @@ async function measure(pending: PendingBundle): Promise<Measured> {
       tree.append(leaf)
     } else digest = grownDigest(digest, leaf)
     if (!selected) continue
-    // First: a body that was parsed for what the report says needs no look of its own before it is written.
+    // Called first: a body that was parsed for the report need not be checked again before it is written.
     facts.take(event)
     lines.add(exportLine(event.texts))
     events += 1
@@ -174,7 +174,7 @@ async function measure(pending: PendingBundle): Promise<Measured> {
   return { facts, lines, log, events, matching: answers.count, proven: events <= PROOFS_MAX ? ids : [...new Set(ends)] }
 }
 
-/** Further passes over the log, for what needs more than one to stay within its memory. */
+/** Further passes over the log, for collectors that need several passes to stay within their memory limit. */
 async function takeAgain(pending: PendingBundle, gathered: readonly Gathered<LedgerEvent>[]): Promise<void> {
   for (;;) {
     const unfinished = gathered.filter((each) => each.nextPass())
@@ -208,7 +208,7 @@ function predicateOf(request: BundleRequest, measured: Measured, rows = 0): Bund
 
 const proofOf = ({ stream }: BundleRequest): BundleProof => (stream === undefined ? 'log' : 'stream')
 
-/** What the bundle is complete for: with the tree of streams, the run as a whole, whatever else was asked of it. */
+/** The part for which the bundle is complete: with the tree of streams, the whole run, whatever else the query contains. */
 function partOf({ query, stream }: BundleRequest): BundleQuery {
   return stream === undefined ? completePart(query) : { run: query.run }
 }
@@ -223,13 +223,13 @@ async function* leavesOf({
   const pages =
     stream === undefined ? reads.leaves(pin.tree.size) : reads.runEvents(query.run ?? '', stream.head.events)
   for await (const page of pages) {
-    // The log is measured as a whole before the first byte leaves.
+    // The whole log is measured before the first byte is sent, so an abort must be noticed here.
     signal?.throwIfAborted()
     for (const event of page) yield { event, selected: isSelected(event.header, tenant, part) }
   }
 }
 
-/** Every event of the log, for as often as they are asked for, with its body where the bundle holds it. */
+/** Every event of the log, for each call, with its body if the bundle contains it. */
 const leavesWithin = (pending: PendingBundle): LogAgain =>
   async function* () {
     let leaf = 0
@@ -243,14 +243,14 @@ async function* logLines(pending: PendingBundle): AsyncGenerator<string, void> {
   for await (const { event } of leavesOf(pending)) yield `${event.headerText}\n`
 }
 
-/** Read once to measure and digest them, and again as they are written: no value is held. */
+/** Reads the values once to measure and hash them, and again when they are written: no value is kept in memory. */
 async function valuesFile(pending: PendingBundle): Promise<BundleFile> {
   const measure = new Measure()
   for await (const line of valueLines(pending)) measure.add(line)
   return linesFile(VALUES, measure.result(), () => valueLines(pending))
 }
 
-/** A part of a value a line, under the event that names it. One that is gone has no lines: whoever verifies names it. */
+/** One line per part of a value, with the event that names it. A missing value has no lines, which the verifier reports. */
 async function* valueLines(pending: PendingBundle): AsyncGenerator<string, void> {
   for await (const { event, selected } of leavesOf(pending)) {
     const digest = selected ? valueNamedBy(event) : undefined
@@ -260,14 +260,14 @@ async function* valueLines(pending: PendingBundle): AsyncGenerator<string, void>
   }
 }
 
-/** The digest of a value that is kept beside the event. */
+/** The digest of a large value that is stored next to the event. */
 function valueNamedBy({ header, data }: LedgerEvent): string | undefined {
   const { large } = declarationOf(header.type) ?? {}
   const named = ValueRef.safeParse(large === undefined ? undefined : data[`${large}Ref`])
   return named.success && named.data.kept !== false ? named.data.digest : undefined
 }
 
-/** The events and their trailer, as any JSONL export has it. */
+/** The events and their trailer, as in any JSONL export. */
 async function eventsFile(pending: PendingBundle, { lines, events }: Measured): Promise<BundleFile> {
   const { request, host } = pending
   const { ledgerId, tenant, query, pin } = request
@@ -292,7 +292,7 @@ async function eventsFile(pending: PendingBundle, { lines, events }: Measured): 
   })
 }
 
-/** What was taken besides the run; undefined where it is all of the run, or of the tenant. */
+/** The selection in addition to the run; undefined if it is the whole run or tenant. */
 function filterOf(request: BundleRequest): JsonObject | undefined {
   const { run: _, ...filter } = partOf(request)
   return Object.keys(filter).length === 0 ? undefined : (filter as JsonObject)

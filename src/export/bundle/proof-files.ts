@@ -1,4 +1,4 @@
-/** @module Proof files of the events of one bundle, out of the tiles of its log. Proofs of one tree share most of their hashes: each is made once. */
+/** @module Proof files of the events of one bundle, from the tiles of its log. Proofs of one tree share most of their hashes, so each hash is computed once. */
 import type { SealedPin } from '../../ledger/ledger.ts'
 import { proveInclusion } from '../../merkle/inclusion.ts'
 import { type HashReader, rangeRoot } from '../../merkle/subtrees.ts'
@@ -11,8 +11,8 @@ import { ChangedContentError } from './bundle-file.ts'
 export type ProofFile = (eventId: string) => string
 
 /**
- * Against the checkpoint of the pin. Throws `ChangedContentError` where the tiles are not those of the tree that it signs, `RangeError` where they, or
- * an event's leaf, are missing.
+ * Proofs against the checkpoint of the pin. Throws `ChangedContentError` if the tiles are not those of the signed tree, and `RangeError` if tiles, or an
+ * event's leaf, are missing.
  */
 export function proofFiles(
   leaves: Pick<LogStore, 'leafOf' | 'tile'>,

@@ -5,17 +5,17 @@ import type { BundleFile } from './bundle-file.ts'
 
 export const STATEMENT_PAYLOAD_TYPE = 'application/vnd.in-toto+json'
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
-/** Known to `verify.mjs`; another version has another name. */
+/** Types known to `verify.mjs`; another version has another name. */
 const PREDICATE_TYPES = {
-  /** Completeness rests on the headers of the whole log. */
+  /** Completeness is proved by the headers of the whole log. */
   log: 'urn:countersign:evidence-bundle:v1',
-  /** On the tree of streams that the checkpoint names. */
+  /** Completeness is proved by the tree of streams named in the checkpoint. */
   stream: 'urn:countersign:evidence-bundle:v2',
 } as const
-/** On the headers of the whole log; its rows are the answer to a question. */
+/** Completeness is proved by the headers of the whole log, and the bundle contains the rows of an answer. */
 const OF_ANSWER = 'urn:countersign:evidence-bundle:v3'
 
-/** The text that is signed. It does not end in a line feed. */
+/** The signed text. It does not end in a line feed. */
 export function statementText(
   files: readonly BundleFile[],
   predicate: BundlePredicate,

@@ -1,17 +1,16 @@
 /**
- * @module Files as one tar stream (POSIX ustar, IEEE Std 1003.1): the same bytes for the same files, with no times, no owners, and names in
- * order. One generator and nothing beside it: a reader that leaves ends the reading of the store at that very place, and no promise of a
- * stream is left that somebody would have to wait for.
+ * @module Files as one tar stream (POSIX ustar, IEEE Std 1003.1): the same bytes for the same files, without times or owners, and with sorted names. It is a
+ * single generator: a reader that stops early ends the reading of the store at once, and no stream promise is left that would have to be awaited.
  */
 import type { BundleFile } from './bundle-file.ts'
 
 const BLOCK_BYTES = 512
 const NAME_MAX_BYTES = 100
-/** What eleven octal digits can say. */
+/** Largest value of eleven octal digits. */
 const SIZE_MAX_BYTES = 8 ** 11 - 1
 const CHECKSUM = { start: 148, digits: 6 } as const
 
-/** Makes each portion as it is read. Throws what a file's content throws, and `RangeError` for a file that ustar cannot describe. */
+/** Produces each portion on demand. Throws what a file's content throws, and `RangeError` for a file that ustar cannot describe. */
 export async function* tarChunks(files: readonly BundleFile[]): AsyncGenerator<Uint8Array, void> {
   const inOrder = [...files].sort((a, b) => (a.name < b.name ? -1 : 1))
   for (const { name, size, content } of inOrder) {
@@ -28,7 +27,7 @@ export async function* tarChunks(files: readonly BundleFile[]): AsyncGenerator<U
   yield new Uint8Array(2 * BLOCK_BYTES)
 }
 
-/** The block before a plain file. Fields end with a space, the checksum with a space and a NUL. */
+/** The header block of a regular file. Fields end with a space, the checksum with a space and a NUL. */
 function tarHeader(name: string, size: number): Uint8Array {
   if (!/^[\x21-\x7e]+$/.test(name) || name.length > NAME_MAX_BYTES) throw new RangeError(`${name} is no name for a tar`)
   if (size > SIZE_MAX_BYTES) {
@@ -45,7 +44,7 @@ function tarHeader(name: string, size: number): Uint8Array {
   block.write('ustar\x0000', 257)
   block.write(octal(0, 6), 329)
   block.write(octal(0, 6), 337)
-  // Counted as if its own field held spaces.
+  // The checksum is computed as if its own field contained spaces.
   block.fill(' ', CHECKSUM.start, CHECKSUM.start + 8)
   const sum = block.reduce((all, byte) => all + byte, 0)
   block.write(`${octal(sum, CHECKSUM.digits)}\0`, CHECKSUM.start)

@@ -1,4 +1,4 @@
-/** @module The whole answer to a query of auditors as a signed file. */
+/** @module Routes that export the complete answer of an audit query as a signed file. */
 import { z } from 'zod'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import { EXPORT } from '../../access/access.ts'
@@ -17,13 +17,13 @@ import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 
 const BUNDLE = 'bundle'
 
-/** Which of them a query takes, it says itself. */
+/** Union of all parameters; each query checks which of them it accepts. */
 const AnswerParams = z.strictObject({
   ...EventQueryParams.shape,
   by: Text.optional(),
   seed: Text.optional(),
   order: z.enum(['asc', 'desc'], 'takes asc or desc').optional(),
-  /** Size of the log. */
+  /** Size of the log, in events. */
   asOf: Whole.optional(),
   format: z.enum([...ANSWER_FORMAT_NAMES, BUNDLE]).optional(),
 })
@@ -56,7 +56,7 @@ async function answered(context: RequestContext<z.output<typeof AnswerParams>>):
   return fileOf(context, prepared.value, item)
 }
 
-/** Out of the ledger's own record: it takes the filters that a header answers, and is in one order. */
+/** Answers a query on the ledger's own record: it takes only filters on headers, and has one order. */
 async function ofService(
   context: RequestContext<z.output<typeof AnswerParams>>,
   name: ServiceQueryName,

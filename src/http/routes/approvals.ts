@@ -1,4 +1,4 @@
-/** @module Approvals: what waits for somebody's yes, and the decision. */
+/** @module Approvals: the calls that wait for a decision, and the decision. */
 import { z } from 'zod'
 import { DecideApproval } from '../../../schemas/approval.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS } from '../../access/access.ts'
@@ -14,7 +14,7 @@ import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 
 const tag = 'approvals'
-/** `asOf`: size of the log. */
+/** `asOf` is a size of the log, in events. */
 const ListQuery = z.strictObject({ asOf: Positive.optional(), cursor: CursorText.optional(), limit: Limit.optional() })
 
 export const approvalRoutes: readonly GuardedRoute[] = [
@@ -79,7 +79,7 @@ function listPending(context: RequestContext<z.output<typeof ListQuery>>): Promi
   return listOverRuns(context, (page) => deps.ledger.pendingApprovals(caller, page))
 }
 
-/** A page of the past may hold fewer than it could, or none, and have one behind it. */
+/** A page of the past may hold fewer items than its limit, or none, even though another page follows. */
 async function listPendingAsOf(
   context: RequestContext<z.output<typeof ListQuery>>,
   treeSize: number,

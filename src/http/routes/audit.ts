@@ -1,4 +1,4 @@
-/** @module What auditors ask: one route a named query, made from the table of the queries, and an event by its id. */
+/** @module Routes for auditors: one per named query, generated from the table of queries, and an event by its id. */
 import { z } from 'zod'
 import { NOT_SEARCHED } from '../../../schemas/answer-trailer.ts'
 import type { FilterName } from '../../../schemas/audit-fields.ts'
@@ -62,7 +62,7 @@ interface ServiceParams extends ServiceFilter {
 
 type ServiceAsk = RequestContext<ServiceParams>
 
-/** Out of the ledger's own record, newest first: the store answers, not the tenant's index. */
+/** Reads from the ledger's own record, newest first: the store answers, not the tenant's index. */
 function serviceRoute(
   name: ServiceQueryName,
   { summary, filters }: { readonly summary: string; readonly filters: readonly (keyof ServiceFilter)[] },
@@ -90,14 +90,14 @@ function serviceRoute(
   })
 }
 
-/** Names of parameters come from the definition alone: no filter is taken that the query does not know. */
+/** Parameter names come from the definition alone: filters that the query does not know are refused. */
 function paramsOf(name: AuditQueryName, { filters, shape }: AuditQueryDefinition): z.ZodObject {
   return z.strictObject({
     ...picked(filters),
     ...(name === 'spend' && { by: Text.optional() }),
     ...(name === 'sample' && { seed: Text }),
     ...(isOrdered(shape) && { order: z.enum(['asc', 'desc'], 'takes asc or desc').optional() }),
-    /** Size of the log. */
+    /** Size of the log, in events. */
     asOf: Whole.optional(),
     cursor: CursorText.optional(),
     limit: Limit.optional(),
@@ -149,7 +149,7 @@ async function answer(context: RequestContext<Params>, audit: AuditReads, name: 
   const nextCursor = next === undefined ? null : encodeCursor(places, scope, [pin.treeSize, pin.eventId, ...next])
   const { position, ...outward } = pin
   const { eventId } = outward
-  // Where a tail goes on that wants what came after this answer.
+  // A tail with this cursor continues after this answer.
   const last = position === null || eventId === null ? undefined : { position, id: eventId }
   const tailCursor = last === undefined ? null : eventCursor(places, tailScope(caller.tenant), last)
   const notSearched = restsOn === 'word-index' && { notSearched: NOT_SEARCHED }
@@ -157,11 +157,11 @@ async function answer(context: RequestContext<Params>, audit: AuditReads, name: 
     ...{ nextCursor, tailCursor, asOf: outward, restsOn, ...notSearched },
     ...(total !== undefined && { total }),
   }
-  // Rows that another thread wrote out are passed on as they are.
+  // Rows that a reader thread has serialized are passed on unchanged.
   return jsonText(200, `{"query":${JSON.stringify(name)},"items":${found.itemsText()},${JSON.stringify(more).slice(1)}`)
 }
 
-/** A cursor holds the size of the log, the id of its last event, and where the page ended. */
+/** A cursor contains the size of the log, the id of its last event, and the place where the page ended. */
 function placeOf(
   place: readonly Json[] | undefined,
 ): Pick<AuditPageRequest, 'after' | 'treeSize' | 'eventId'> | undefined {

@@ -1,4 +1,4 @@
-/** @module Many commands in one request: each gets the status and body that it would have had alone. */
+/** @module Several commands in one request: each gets the status and body that it would have had in a request of its own. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { RUN_ID_PATTERN } from '../../../schemas/names.ts'
@@ -17,15 +17,15 @@ import { type Problem, problem, problemBody, problemOf, statusOf } from '../prob
 import type { CommandSpec, GuardedRoute, RequestContext } from '../route.ts'
 
 const BATCH_MAX_ITEMS = 256
-/** `{items: [{body: ...}]}`: the levels around a body that alone may be 64 deep. */
+/** Levels of nesting that `{items: [{body: ...}]}` adds to a body, which on its own may be 64 deep. */
 const AROUND_BODY_DEPTH = 3
 const BODY_MAX_DEPTH = 64
-/** A batch may hold more members than a single body, in proportion to what reading them costs. */
+/** A batch may have more members than a single body, in proportion to the cost of reading them. */
 const BATCH_MAX_KEYS = 400_000
-/** A command in a batch costs the server this part of a request of its own (27,000 batched against 11,000 single events a second). */
+/** Cost of a command in a batch relative to a single request (27,000 batched against 11,000 single events a second). */
 const ITEM_COST = 0.4
 
-/** Known by op: the same commands that have a route of their own. */
+/** The commands that have their own routes, keyed by `op`. */
 export interface BatchOp {
   readonly path: string
   readonly access: TokenAccess
@@ -51,7 +51,7 @@ const BatchBody = z.strictObject({
     .min(1)
     .max(BATCH_MAX_ITEMS),
 })
-/** What a command may be about beside its run. */
+/** The kinds of object that a command may refer to in addition to its run. */
 type OnWhat = 'call' | 'reservation' | 'fork' | 'approval' | 'signal'
 type Item = z.output<typeof BatchBody>['items'][number]
 
@@ -69,7 +69,7 @@ export function batchRoute(ops: ReadonlyMap<string, BatchOp>): GuardedRoute {
   }
 }
 
-/** An item on its way: refused by this edge, or handed to the ledger. */
+/** An item after the checks: refused here, or passed to the ledger. */
 type Judged =
   | { readonly path: string; readonly problem: Problem }
   | { readonly path: string; readonly op: BatchOp; readonly item: BatchItem }
@@ -86,7 +86,7 @@ async function runBatch(context: RequestContext, ops: ReadonlyMap<string, BatchO
   const batch = checkBody(BatchBody, read.value)
   if (!batch.ok) return problemResponse(batch.problem, path)
   if (c.req.header('if-match') !== undefined) return problemResponse(noIfMatch, path)
-  // Each item is marked with the whole request: as a digest, since the text would be made once an item.
+  // Each item is tied to the whole request: by digest, because the text would be serialized once per item.
   const { items } = batch.value
   const keyed = c.req.header('idempotency-key') !== undefined
   const by = { turns: deps.work.writes, tenant: caller.tenant }
@@ -113,7 +113,7 @@ const noIfMatch = problem('invalid-header', 'a batch has no one revision to matc
   evidence: { header: 'if-match' },
 })
 
-/** What this edge refuses is never handed on; an envelope refused here leaves the later ones of its run unattempted, too. */
+/** Items refused here are not passed to the ledger; a refused envelope also leaves later envelopes of its run unattempted. */
 function judgeItems(items: readonly Item[], ops: ReadonlyMap<string, BatchOp>, caller: Principal): Judged[] {
   const stopped = new Set<string>()
   return items.map((item) => {
@@ -137,7 +137,7 @@ function judgeItem(item: Item, ops: ReadonlyMap<string, BatchOp>, caller: Princi
     : { ...judged, item: { ...judged.item, traceparent } }
 }
 
-/** The run is named by the item or by the body, so that later items can name it, too. */
+/** The run is named by the item or by the body, so that later items can refer to it. */
 function judgeStart(item: Item, op: BatchOp): Judged {
   const { path } = op
   const { id = item.run } = item.body
@@ -166,7 +166,7 @@ interface Target {
   readonly op: BatchOp
   readonly path: string
   readonly runId: string
-  /** The call, reservation, fork, approval or signal. */
+  /** Id of the call, reservation, fork, approval or signal. */
   readonly on: string
 }
 

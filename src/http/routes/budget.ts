@@ -1,4 +1,4 @@
-/** @module The budget: reserve before a call, settle or release after, record what was used. */
+/** @module The budget: reserve before a call, settle or release after it, record usage. */
 import { z } from 'zod'
 import { PostReservation, PostUsage, ReleaseReservation, SettleReservation } from '../../../schemas/requests.ts'
 import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
@@ -14,7 +14,7 @@ import { withSlot } from '../with-slot.ts'
 const tag = 'budget'
 
 const BudgetQuery = z.strictObject({
-  /** Size of the log. */
+  /** Size of the log, in events. */
   asOf: Positive.optional(),
   cursor: CursorText.optional(),
   limit: Limit.optional(),
@@ -80,7 +80,7 @@ async function readBudget(context: RequestContext<z.output<typeof BudgetQuery>>)
   if (after !== undefined && typeof after !== 'string') return problemResponse(notACursor, path)
   const page = { ...(after !== undefined && { after }), limit: query.limit ?? PAGE_DEFAULT }
   const read = () => readAt(context, asOf, (at) => deps.ledger.budget(caller, run, { ...page, ...at }))
-  // As it was, a run is folded from its events.
+  // A past state is folded from the run's events, which takes a slot.
   const found = await (asOf === undefined ? read() : withSlot(context, read))
   if (found instanceof Response) return found
   if (!found.ok) return foundResponse(found, path)

@@ -1,4 +1,4 @@
-/** @module The evidence bundle: a tar that proves itself offline. */
+/** @module The evidence bundle: a tar that can be verified offline. */
 import { z } from 'zod'
 import { type EventQuery, EventQueryParams } from '../../../schemas/event-query.ts'
 import { DISCLOSE_KEYS, EXPORT } from '../../access/access.ts'

@@ -1,4 +1,4 @@
-/** @module Handoffs: post one, read them, read what was found in them, and the manifests that bound them. */
+/** @module Handoffs: post, list, read their findings; and the manifests that restrict agents. */
 import { PostEnvelope, RecordJudgement, RegisterManifest } from '../../../schemas/requests.ts'
 import { READ_PAYLOADS, READ_RUNS, SET_MANIFESTS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'

@@ -1,4 +1,4 @@
-/** @module The history, page by page: of a run, and of the tenant. All pages of one listing are one snapshot. */
+/** @module The history of a run and of the tenant, page by page. All pages of one listing are one snapshot. */
 import { z } from 'zod'
 import { runStream } from '../../../schemas/names.ts'
 import { READ_PAYLOADS, READ_TENANT } from '../../access/access.ts'
@@ -44,7 +44,7 @@ export const eventRoutes: readonly GuardedRoute[] = [
   }),
 ]
 
-/** Where a listing goes on, and where it ends. */
+/** The start and the end of a listing. */
 interface Listing {
   readonly scope: CursorScope
   readonly after: LedgerEvent | undefined
@@ -87,7 +87,7 @@ async function listed(
   const page = await takePage(source, {
     limit: query.limit ?? PAGE_DEFAULT,
     filter: filterOf(query),
-    // What was appended to an empty store since is beyond its end, too.
+    // If the store was empty at the first page, events appended later are beyond the end, too.
     isBeyond: (position) => until === undefined || deps.ledger.comparePositions(position, until) > 0,
   })
   const asOf = await deps.ledger.lastEventId(caller, until)
@@ -120,7 +120,7 @@ function pageText({ events, resume }: EventPage, { scope, until, asOf, places, t
 
 const placeOf = ({ position, header }: LedgerEvent): EventPlace => ({ position, id: header.id })
 
-/** The first page pins the end; the cursor carries it on. `after` (an id of a tail) starts a listing of its own. */
+/** The first page pins the end, and the cursor carries it to later pages. `after` (an id of a tail) starts a new listing. */
 async function resumed({ deps, caller, path, query }: RequestContext<Query>): Promise<Parsed<Listing>> {
   const { cursor, limit: _, ...request } = query
   const scope = ['events', caller.tenant, path, request]

@@ -1,4 +1,4 @@
-/** @module Streams that end: exports with a trailer that proves them whole, and the replay of a run. */
+/** @module Finite streams: exports with a trailer that proves completeness, and the replay of a run. */
 import { z } from 'zod'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import type { Json } from '../../../schemas/json.ts'
@@ -20,9 +20,9 @@ import { type AccessNote, type GuardedRoute, type RequestContext, readRoute } fr
 
 const tag = 'history'
 const produces = 'application/x-ndjson'
-/** Of a replay that is made here: every line is sent as it is made. */
+/** Portion size of a replay in this thread: every line is sent as soon as it is made. */
 const EVERY_LINE = 0
-/** Resumes this very export, pinned where it was, with `?cursor=&offset=<bytes received>`. */
+/** Header with the cursor that resumes this export, pinned to the same end, with `?cursor=&offset=<bytes received>`. */
 const CURSOR_HEADER = 'countersign-export-cursor'
 
 const RunExportQuery = z.strictObject({
@@ -31,10 +31,10 @@ const RunExportQuery = z.strictObject({
   cursor: CursorText.optional(),
   offset: Whole.optional(),
 })
-/** A leaf is one of the tenant's whole log. */
+/** `from` is a leaf of the tenant's whole log. */
 const ExportQuery = z.strictObject({ ...RunExportQuery.shape, from: Whole.optional() })
 
-/** `asOf`: size of the log. */
+/** `asOf` is a size of the log, in events. */
 const ReplayQuery = z.strictObject({ asOf: Positive.optional() })
 
 export const exportRoutes: readonly GuardedRoute[] = [
@@ -92,7 +92,7 @@ async function exported(context: RequestContext<z.output<typeof ExportQuery>>): 
     kind: 'export',
     contentType: form.contentType,
     headers: {
-      // Names of runs and tenants need no quoting: their alphabets hold neither quote nor slash.
+      // Names of runs and tenants need no quoting: they contain neither quotes nor slashes.
       'content-disposition': `attachment; filename="${run === '' ? caller.tenant : run}.${form.extension}"`,
       [CURSOR_HEADER]: encodeCursor(places, scope, [paddedPosition(pin.until ?? ''), tree, cursorSalt()]),
     },
@@ -101,7 +101,7 @@ async function exported(context: RequestContext<z.output<typeof ExportQuery>>): 
   })
 }
 
-/** Undefined where the export starts over. `place`: null for what is no cursor of this export. */
+/** Undefined if the export starts from the beginning. `place` is null if the cursor does not belong to this export. */
 function resumedPlace(
   place: readonly Json[] | null | undefined,
   offset: number | undefined,
@@ -133,7 +133,7 @@ async function replayed(context: RequestContext<z.output<typeof ReplayQuery>>): 
   })
 }
 
-/** What a replay came to is said of the read on record. */
+/** The verdict of a replay becomes part of the record of the read. */
 async function* replayChunks(
   portions: Portions<ReplayPortion>,
   access: AccessNote | undefined,

@@ -1,4 +1,4 @@
-/** @module Forks: open one over the context as it stands, report each branch, join; and read them. */
+/** @module Forks: open one over the current context, report each branch, join; and read them. */
 import { JoinFork, ReportBranch, StartFork } from '../../../schemas/requests.ts'
 import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
 import { commandRoute } from '../command-route.ts'

@@ -1,4 +1,4 @@
-/** @module What does not verify, and what the scrub has read. */
+/** @module Events that fail verification, and the progress of the scrub. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import { json } from '../answers.ts'

@@ -1,4 +1,4 @@
-/** @module The tenant's Merkle log: checkpoint, tiles and proofs in the formats of the C2SP texts, so that public tools check them. */
+/** @module The tenant's Merkle log: checkpoint, tiles and proofs in the C2SP formats, so that public tools can check them. */
 import { z } from 'zod'
 import { UUID_PATTERN } from '../../../schemas/header.ts'
 import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
@@ -11,7 +11,7 @@ import { type Problem, problem } from '../problems.ts'
 import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 
 const tag = 'log'
-/** Hashes and headers of the log are what auditors share: reading them is not recorded. */
+/** Hashes and headers of the log are shared among auditors: reading them is not recorded. */
 const access = READ_TENANT_RECORDED_BEHIND
 
 const EventId = z.string().regex(UUID_PATTERN, 'takes the id of an event')
@@ -20,9 +20,9 @@ const ConsistencyQuery = z.strictObject({ from: Whole, to: Whole.optional() })
 
 const TEXT = 'text/plain; charset=utf-8'
 const BYTES = 'application/octet-stream'
-/** A tile never changes; it is one tenant's all the same. */
+/** A tile never changes, but it belongs to one tenant. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
-/** C2SP tlog-tiles: a checkpoint is not kept beyond a few seconds. */
+/** C2SP tlog-tiles: a checkpoint is cached for a few seconds at most. */
 const SHORT = 'private, max-age=2'
 
 export const logRoutes: readonly GuardedRoute[] = [
@@ -152,7 +152,7 @@ async function inclusion(
   return json(200, { ...place, leafHash: toBase64(hash), rootHash: toBase64(root), proof: proof.map(toBase64) })
 }
 
-/** An event that the log has not come to yet is not said to be in none. */
+/** If the event is not found, the log first catches up with the store, so that a recent event is not reported as missing. */
 async function upToDate<T>(logs: TenantLogs, find: () => Promise<LogAnswer<T>>): Promise<LogAnswer<T>> {
   const found = await find()
   if (found.ok || (found.code !== 'not-in-log' && found.code !== 'no-checkpoint')) return found
@@ -200,10 +200,10 @@ const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
     'there is no consistency proof from size 0: RFC 6962 defines none, since every tree continues the empty one; ask from 1 or more',
   'not-a-range': 'these numbers fall: an index lies below its size, and a tree begins with a smaller one',
 }
-/** What was asked makes no sense of any log. */
+/** The question is invalid for any log. */
 const UNANSWERABLE: ReadonlySet<LogRefusalCode> = new Set<LogRefusalCode>(['from-nothing', 'not-a-range'])
 const BEING_MADE_MS = 2_000
-/** Waiting helps with these. */
+/** Waiting helps with these codes. */
 const LATER: ReadonlySet<LogRefusalCode> = new Set<LogRefusalCode>(['no-checkpoint', 'not-published', 'no-timestamp'])
 
 function problemOfLog(

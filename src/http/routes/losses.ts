@@ -1,4 +1,4 @@
-/** @module What a tenant has lost, and the acknowledgement of what cannot be had again (HTTP-37). */
+/** @module The losses of a tenant, and the acknowledgement of those that cannot be recovered (HTTP-37). */
 import { AcknowledgeLoss, AcknowledgementAnswer, LossesAnswer } from '../../../schemas/answers/losses.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { ACKNOWLEDGE_LOSSES, READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'

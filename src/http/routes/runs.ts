@@ -1,4 +1,4 @@
-/** @module Runs: start, list, read, end, and the context they have established. */
+/** @module Runs: start, list, read, end; and the context they have established. */
 import { z } from 'zod'
 import { ContextAnswer, RunAnswer, StartAnswer } from '../../../schemas/answers/runs.ts'
 import { Instant } from '../../../schemas/audit-fields.ts'
@@ -30,7 +30,7 @@ const ListQuery = z.strictObject({
   waiting: z.literal('true', 'takes true').optional(),
   since: Instant.optional(),
   until: Instant.optional(),
-  /** Size of the log. */
+  /** Size of the log, in events. */
   asOf: Positive.optional(),
   cursor: CursorText.optional(),
   limit: Limit.optional(),
@@ -118,7 +118,7 @@ const sizeOrRevision = problem('invalid-query', 'ask as of a size of the log or 
   evidence: { errors: [{ pointer: '/revision', message: 'not beside asOf' }] },
 })
 
-/** As it was, a run is folded from its events: that takes a slot, as a context of before does. */
+/** A past state is folded from the run's events, which takes a slot; so does a past context. */
 async function readRun(context: RequestContext<z.output<typeof RunQuery>>): Promise<Response> {
   const { deps, caller, run, path, query, c } = context
   const { asOf, revision } = query
@@ -135,7 +135,7 @@ async function readRun(context: RequestContext<z.output<typeof RunQuery>>): Prom
   )
 }
 
-/** A step that was accepted later than the size of the log is none of that moment. */
+/** A step that was accepted after the given size of the log does not exist at that moment. */
 async function readContext(context: RequestContext<z.output<typeof ContextQuery>>): Promise<Response> {
   const { deps, caller, run, path, query } = context
   const { step, revision, asOf } = query
@@ -179,7 +179,7 @@ async function listRuns(context: ListContext): Promise<Response> {
   return json(200, { items, nextCursor, asOf: await deps.ledger.lastEventId(caller, asOf) })
 }
 
-/** As it was: a page may hold fewer runs than it could, and have one behind it. */
+/** Lists runs as of a size of the log: a page may hold fewer runs than its limit even though another page follows. */
 async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Response> {
   const { deps, caller, path, query, access } = context
   const { cursor, limit = PAGE_DEFAULT, asOf: _, ...filters } = query

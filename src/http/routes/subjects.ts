@@ -1,4 +1,4 @@
-/** @module Subjects: where the data of a person are, and that they be forgotten. */
+/** @module Subjects: where the data of a person are kept, and their erasure. */
 import { ErasureAnswer, SubjectAnswer } from '../../../schemas/answers/subjects.ts'
 import { EraseSubject } from '../../../schemas/erasure.ts'
 import type { Json } from '../../../schemas/json.ts'

@@ -1,4 +1,4 @@
-/** @module Suspects: changes that were accepted and that nothing explains, and what a person says of them. */
+/** @module Suspects: accepted changes without an explanation, and their review by a person. */
 import { z } from 'zod'
 import { ReviewSuspects } from '../../../schemas/requests.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS } from '../../access/access.ts'

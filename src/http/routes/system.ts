@@ -1,4 +1,4 @@
-/** @module What is open without a token: health, public keys, the API's description, the pages of its problems; and the metrics. */
+/** @module Routes without a token (health, public keys, the API's description, the problem pages), and the metrics. */
 
 import type { JsonObject } from '../../../schemas/json.ts'
 import { METRICS } from '../../access/access.ts'
@@ -85,7 +85,7 @@ function readiness(c: HttpContext, { ledger, draining, isLeaving }: HttpDeps): R
   )
 }
 
-/** Requests do not wait for time-stamps: a server without them is ready, and says so. */
+/** Requests do not wait for time-stamps: a server whose time-stamps are due is ready, and reports the delay. */
 function timestampsOf(stamping: LedgerStats['stamping']): { readonly timestamps?: JsonObject } {
   if (stamping?.dueSinceMs === undefined) return {}
   const { dueSinceMs, late, lastFailure } = stamping
@@ -105,7 +105,7 @@ function problemPage(c: HttpContext): Response {
   )
 }
 
-/** Open only where the settings say so: counts tell a competitor much. */
+/** Open only if the settings say so, because counts are sensitive business data. */
 function metricsRoute({ settings }: HttpDeps, metrics: HttpMetrics): Route {
   const answer = async (): Promise<Response> => {
     const text = await metrics.text()

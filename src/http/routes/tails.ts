@@ -1,4 +1,4 @@
-/** @module Tails: of a run, and of the tenant. They end with the token, with the server, or when the reader leaves. */
+/** @module Tails (live streams of events) of a run and of the tenant. They end with the token, with the server, or when the client disconnects. */
 import { z } from 'zod'
 import { READ_PAYLOADS, READ_TENANT } from '../../access/access.ts'
 import { problemResponse } from '../answers.ts'
@@ -11,7 +11,7 @@ import { type Tail, tailFrames, tailScope } from '../sse.ts'
 
 const tag = 'history'
 const produces = EVENT_STREAM
-/** `EventSource` cannot set a header on its first connect. */
+/** `EventSource` cannot set a header on its first connect, so the cursor can be a query parameter. */
 const TailQuery = z.strictObject({ after: CursorText.optional() })
 
 export const tailRoutes: readonly GuardedRoute[] = [

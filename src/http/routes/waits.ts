@@ -1,4 +1,4 @@
-/** @module What runs wait for beside calls, and the signals that end it. */
+/** @module Waits of runs for signals and times, and the signals that end them. */
 import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
 import { READ_PAYLOADS, SEND_SIGNALS, WRITE_RUNS } from '../../access/access.ts'
 import { commandRoute, textMember } from '../command-route.ts'

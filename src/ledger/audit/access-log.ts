@@ -1,6 +1,6 @@
 /**
- * @module Who read what (LOG-20): one entry a read, one event for all reads of a moment, in `access-<tenant>.<writer>`, a
- * stream that this process alone writes. A read is answered when its entry is durable, and not at all where it cannot be.
+ * @module The access log (LOG-20): one entry per read, and one event for all reads within a short interval, in `access-<tenant>.<writer>`, a stream
+ * that only this process writes. A read is answered once its entry is durable, and is not answered if it cannot be recorded.
  */
 
 import { ACCESS_ENTRIES_MAX, type AccessEntry, accessVersion } from '../../../schemas/events/access-recorded.ts'
@@ -21,12 +21,12 @@ import type { Caller } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import { expectedNext } from '../read/verified-events.ts'
 
-/** From one event of a tenant to the next: the reads that come meanwhile share it. */
+/** Interval between two events of a tenant, in milliseconds; the reads in between share one event. */
 const TOGETHER_MS = 100
-/** Entries of one event, as JSON: far below what any store takes in one write. */
+/** Maximum size of the entries of one event as JSON, in characters: far below the limit of any store for one write. */
 const EVENT_MAX_CHARS = 256 * 1024
 const RETRY_MS = 1_000
-/** A tenant's place in its stream. Half of the share is for them, half for the reads that wait. */
+/** Estimated bytes of a tenant's writer. Half of the memory share is for writers, the other half for waiting reads. */
 const WRITER_BYTES = 1_024
 
 export interface AccessLogDeps {
@@ -34,7 +34,7 @@ export interface AccessLogDeps {
   readonly sealer: Sealer
   readonly effects: Effects
   readonly memory: MemoryBudget
-  /** UUID of this process's start. */
+  /** UUID of this start of the process. */
   readonly writer: string
 }
 
@@ -46,17 +46,17 @@ interface Waiting {
 
 interface TenantWriter {
   readonly tenant: string
-  /** Undefined until it is read: this process may have written the stream before, and forgotten it. */
+  /** Undefined until it is read from the store: this process may have written the stream before, and evicted its state. */
   at: Expectation | undefined
   readonly waiting: Waiting[]
   writing: Promise<void> | undefined
-  /** When its next event may be written, by `monotonicMs`: at once after a pause. */
+  /** When the next event may be written, by `monotonicMs`; at once after a pause. */
   dueMs: number
 }
 
 export class AccessLog implements AsyncDisposable {
   readonly #deps: AccessLogDeps
-  /** The one used longest ago first. */
+  /** Least recently used first. */
   readonly #writers = new Map<string, TenantWriter>()
   readonly #writersMax: number
 
@@ -67,18 +67,15 @@ export class AccessLog implements AsyncDisposable {
     memory.watch('access', () => this.#writers.size * WRITER_BYTES)
   }
 
-  /**
-   * Resolves when the read is on record. Throws `NotOnRecordError` where it cannot be put there now, `OverloadedError` where too many
-   * wait for it.
-   */
+  /** Resolves once the read is recorded. Throws `NotOnRecordError` if it cannot be recorded now, and `OverloadedError` if too many reads are waiting. */
   record(caller: Caller, read: AccessRead): Promise<void> {
     return this.recordEntry(caller.tenant, entryOf(caller, read, new Date(this.#deps.effects.nowMs()).toISOString()))
   }
 
-  /** The same of an entry that is made already. */
+  /** Records an entry that has already been built. */
   async recordEntry(tenant: string, entry: AccessEntry): Promise<void> {
     const account = this.#deps.memory.account('access')
-    // Twice: as it waits, and in the text of the event that it becomes a part of.
+    // Counted twice: as a waiting entry, and as part of the text of its event.
     const release = account.take(2 * (weigh(entry) + textBytes(tenant)), tenant)
     if (release === undefined) throw new OverloadedError('too many reads wait to be put on record', RETRY_MS)
     try {
@@ -95,7 +92,7 @@ export class AccessLog implements AsyncDisposable {
   #start(writer: TenantWriter): void {
     writer.writing ??= this.#write(writer).finally(() => {
       writer.writing = undefined
-      // One that was notified of its record asked again before this.
+      // A caller notified of its record may have added another entry before this point.
       if (writer.waiting.length > 0) this.#start(writer)
     })
   }
@@ -115,7 +112,7 @@ export class AccessLog implements AsyncDisposable {
     return writer
   }
 
-  /** What the stream's next event has to continue. */
+  /** The state of the stream that its next event has to continue. */
   async #placeOf(tenant: string): Promise<Expectation> {
     const { store, sealer } = this.#deps
     const stream = accessStream(tenant, this.#deps.writer)
@@ -129,7 +126,7 @@ export class AccessLog implements AsyncDisposable {
 
   async #write(writer: TenantWriter): Promise<void> {
     const { monotonicMs, sleep } = this.#deps.effects
-    // Also where it is due: what is read in the same turn goes along.
+    // Sleeps even if the event is due, so that reads made in the same turn share it.
     await sleep(Math.min(TOGETHER_MS, Math.max(0, writer.dueMs - monotonicMs())))
     writer.dueMs = monotonicMs() + TOGETHER_MS
     while (writer.waiting.length > 0) {
@@ -157,7 +154,7 @@ export class AccessLog implements AsyncDisposable {
       writer.at = next
       return
     }
-    // What stands there is looked up before the next append.
+    // The current head of the stream is looked up before the next append.
     writer.at = undefined
     const retryAfterMs = result.kind === 'unavailable' ? result.retryAfterMs : RETRY_MS
     throw new NotOnRecordError(`the read cannot be put on record now (${result.kind})`, retryAfterMs)

@@ -1,6 +1,6 @@
 /**
- * @module The answer to a question that may be asked, out of an index and a store that can be read: one page of rows, each event read where it
- * stands. What it takes are plain values, so that any thread may answer it.
+ * @module Answers an audit query that has been authorized and planned, from an index and a store: one page of rows, with each event read from the
+ * store. All inputs are plain values, so that any thread can answer it.
  */
 
 import { type Phrases, parsePhrases } from '../../../projections/search-text.ts'
@@ -28,7 +28,7 @@ import { largestSpend, spendAnswer } from './audit-spend.ts'
 import { spendBy } from './question-fault.ts'
 import { windowedRows } from './windowed-rows.ts'
 
-/** Rows of a page of `matchedPage`. */
+/** Number of rows on a page of `matchedPage`. */
 const MATCHING_PAGE = 256
 
 interface IndexQuestion extends GroupAsk {
@@ -38,7 +38,7 @@ interface IndexQuestion extends GroupAsk {
   readonly phrases: Phrases | undefined
 }
 
-/** Throws `DamagedIndexError`, and `ReaderLeftError` where the reader of `pace` has left. */
+/** Throws `DamagedIndexError`, and `ReaderLeftError` if the reader of `pace` has left. */
 export async function answerQuestion(
   deps: GroupDeps,
   planned: PlannedQuestion,
@@ -57,7 +57,7 @@ export function restsOn({ filter }: AuditQuestion): AuditPage['restsOn'] {
   return filter.text === undefined ? 'sealed-index' : 'word-index'
 }
 
-/** Whole events that answer a query, in the order of the log, behind a leaf: the next so many; none where there are no more. */
+/** The next page of whole events that match a query, in log order, after a leaf; empty if there are no more. */
 export async function matchedPage(
   deps: GroupDeps,
   { tenant, filter, asOf }: { readonly tenant: string; readonly filter: EventQuery; readonly asOf: AsOf },
@@ -96,7 +96,7 @@ function indexQuestion(planned: PlannedQuestion, pace: Pace | undefined): IndexQ
   }
 }
 
-/** The definition's own conditions go first: no caller widens them. */
+/** Conditions of the definition override those of the caller, so that no caller can widen them. */
 function narrowed(filter: Omit<EventQuery, 'text'>, { preset = {} }: AuditQueryDefinition): AuditFilter {
   return { ...filter, ...preset }
 }
@@ -149,7 +149,7 @@ async function pageOf(
   return { events: await eventsOf(deps, shown, pace), next }
 }
 
-/** What was begun and not ended; `doubt` is the type that says so without ending it. */
+/** Items that were begun and not ended. `doubt` is the event type that changes their status without ending them. */
 async function open(deps: GroupDeps, question: IndexQuestion, rowsOf: RowsOf, doubt: string): Promise<GroupAnswer> {
   const answer = await listed(deps, question, rowsOf)
   const items = answer.items.map((item): JsonObject => {
@@ -171,7 +171,7 @@ function openReservations(deps: GroupDeps, question: IndexQuestion): Promise<Gro
   return open(deps, question, (page) => deps.index.openReservations(view, filter, page), 'ReservationExpired')
 }
 
-/** One that expired is charged: it is spent. */
+/** Expired reservations are left out: they are charged, and so count as spent. */
 async function reservedSums(deps: GroupDeps, question: IndexQuestion): Promise<GroupAnswer> {
   const sums = new Map<string, Reserved>()
   for (let after: readonly Json[] | undefined = []; after !== undefined; ) {
@@ -206,7 +206,7 @@ function addReserved(sums: Map<string, Reserved>, { agent, run, detail }: JsonOb
   sums.set(key, sum)
 }
 
-/** The rewind stands right behind the rejection: both were written at once. */
+/** The rewind directly follows the rejection: both were appended together. */
 async function withRewinds({ store }: GroupDeps, tenant: string, answer: GroupAnswer): Promise<GroupAnswer> {
   const items = await allEnded(
     answer.items.map(async (item): Promise<JsonObject> => {

@@ -1,8 +1,8 @@
 /**
- * @module What waited for somebody's yes as of a size of the log, over all runs of a tenant. Which approvals had been requested comes from
- * the auditors' index, newest first; whether one could still be decided then, only from its run, folded up to there. A page looks at a
- * bounded number of requests and folds a bounded number of events; where either is used up it ends early, with the place where the next
- * one goes on. A run of more events than that is folded alone.
+ * @module The pending approvals of a tenant as of a size of its log, over all runs. The audit index lists the requests, newest first; whether one
+ * could still be decided at that point requires folding its run up to there. A page looks at a bounded number of requests and folds a bounded number
+ * of events. When either bound is reached, the page ends early with the cursor of the next one. A run with more events than the bound is folded on a
+ * page of its own.
  */
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import { type EventType, typesThat } from '../../../schemas/events.ts'
@@ -21,11 +21,11 @@ import { beyondLog, otherLog, wholeTenantOnly } from './question-fault.ts'
 import { asOfPin, type ReachDeps, reachSize } from './reach-size.ts'
 import { windowedRows } from './windowed-rows.ts'
 
-/** Requests that one page looks at, whether they could still be decided or not. */
+/** Maximum number of requests that one page looks at, whether they could still be decided or not. */
 const LOOKED_MAX = 2_000
-/** Events that one page folds, of more runs than one. */
+/** Maximum number of events that one page folds if it folds more than one run. */
 const FOLDED_MAX = 10_000
-/** A page ends with the item that reaches this: arguments may be half a megabyte each. */
+/** A page ends with the item that reaches this size: the arguments of one approval may take half a megabyte. */
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
 const BATCH_REQUESTS = 100
 
@@ -60,7 +60,7 @@ type Page = Omit<ApprovalsAsOf, 'ok' | 'asOf'>
 
 const NONE: PendingThen = new Map()
 
-/** The requests of a view, with what one page has looked at so far. */
+/** The requests of a view, and the work that one page has done so far. */
 class Queue {
   readonly #deps: ApprovalsAsOfDeps
   readonly #caller: Caller
@@ -101,7 +101,7 @@ class Queue {
     }
   }
 
-  /** Before a leaf, newest first. */
+  /** Requests before a leaf, newest first. */
   #requests(after: number | undefined): Promise<readonly AuditRow[]> {
     const { index } = this.#deps
     return windowedRows(
@@ -111,7 +111,7 @@ class Queue {
     )
   }
 
-  /** Of the request's run; `later`: this page has folded as much as it may. */
+  /** The approvals of the request's run that were pending at that point; `later` if this page has reached its fold limit. */
   async #pendingOf({ run, stream }: AuditRow): Promise<PendingThen | 'later'> {
     const { tenant } = this.#view
     if (run === undefined || stream !== runStream(tenant, run)) return NONE

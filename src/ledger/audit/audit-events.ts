@@ -1,4 +1,4 @@
-/** @module From rows of the index to events of the store: read where they stand, their seal checked, and shown with the way to their proof. */
+/** @module Reads the events of index rows from the store, checks their seals, and renders them with a link to their proof. */
 import { eventDetail } from '../../../projections/event-detail.ts'
 import { type Phrases, snippetOf } from '../../../projections/search-text.ts'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
@@ -12,18 +12,18 @@ import { ledgerEvent } from '../read/parse-record.ts'
 import { sealOf } from '../read/record-seal.ts'
 import { DamagedIndexError, type MatchedEvent } from './audit-reads.ts'
 
-/** Reads under way at once. */
+/** Maximum number of concurrent reads. */
 const READS_AT_ONCE = 16
 
 export interface EventDeps {
   readonly store: Pick<EventStore, 'readStream'>
-  /** Absent where there are no keys: rows then say nothing of their seal. */
+  /** Absent if there are no keys: rows then have no `seal` member. */
   readonly sealer?: Sealer | undefined
 }
 
 export type AuditEvent = MatchedEvent & {
   readonly row: AuditRow
-  /** Whether the mac and the body's digest fit; the links between events are what `verify` and `replay` check. */
+  /** Whether the MAC and the digest of the body match. The links between events are checked by `verify` and `replay`. */
   readonly seal?: 'valid' | 'invalid'
 }
 
@@ -32,7 +32,7 @@ interface RowRange {
   readonly rows: AuditRow[]
 }
 
-/** The events of rows, in their order. Throws `DamagedIndexError` where the store has none or another in an event's place. */
+/** The events of rows, in the same order. Throws `DamagedIndexError` if the store has no event, or a different one, in the place of a row. */
 export async function eventsOf(
   deps: EventDeps,
   rows: readonly AuditRow[],
@@ -47,7 +47,7 @@ export async function eventsOf(
   return found
 }
 
-/** Rows of one stream whose revisions follow each other are read at once. */
+/** Groups rows of one stream with consecutive revisions, which are read at once. */
 function neighbours(rows: readonly AuditRow[]): readonly RowRange[] {
   const ranges: RowRange[] = []
   for (const row of rows) {
@@ -79,7 +79,7 @@ async function readRange(
   })
 }
 
-/** As a list shows it; `phrases` adds where they stand. */
+/** The event as a list item; `phrases` adds a snippet around the matched words. */
 export function eventBody(found: AuditEvent, phrases?: Phrases): JsonObject {
   const { row, header, data, digest, seal } = found
   const { tenant: _, stream, clocked: __, id, position: ___, principal: ____, ...facts } = row

@@ -1,4 +1,4 @@
-/** @module Answers that are no single events: runs, keys, reads and samples. */
+/** @module Answers to queries that do not list single events: runs, keys, reads and samples. */
 import { createHash } from 'node:crypto'
 import { AccessRecorded } from '../../../schemas/events/access-recorded.ts'
 import type { Header } from '../../../schemas/header.ts'
@@ -13,7 +13,7 @@ import type { AsOf } from './audit-reads.ts'
 import { runBodies } from './run-bodies.ts'
 import { compareBytes, runNames, spanOf, summedGroups } from './sliced-groups.ts'
 
-/** Keys of one ledger's life. */
+/** Maximum number of keys in the lifetime of a ledger. */
 const KEYS_MAX = 1_000
 
 export interface GroupDeps extends EventDeps {
@@ -21,7 +21,7 @@ export interface GroupDeps extends EventDeps {
   readonly store: Pick<EventStore, 'readStream' | 'comparePositions'>
 }
 
-/** What is asked, with everything that has been looked up. */
+/** A query with everything that its answer needs. */
 export interface GroupAsk {
   readonly view: AuditView
   readonly asOf: AsOf
@@ -34,9 +34,9 @@ export interface GroupAsk {
 export interface GroupAnswer {
   readonly items: readonly JsonObject[]
   readonly next?: readonly Json[]
-  /** Groups there are, on all pages. */
+  /** Total number of groups, on all pages. */
   readonly total?: number
-  /** Of a whole answer: what the groups that it does not list come to. */
+  /** For a `whole` answer: the sums of the groups that it does not list. */
   readonly rest?: readonly JsonObject[]
 }
 
@@ -65,7 +65,7 @@ interface KeyPeriod {
   readonly retired?: string
 }
 
-/** A key seals from the event that announces it to the one that announces the next. */
+/** A key is in use from the event that announces it until the event that announces the next one. */
 export async function keysAnswer(deps: GroupDeps, ask: GroupAsk): Promise<GroupAnswer> {
   const { filter, limit } = ask
   const periods = await keyPeriods(deps, ask.asOf)
@@ -111,7 +111,7 @@ function addKeys(a: KeyGroup, b: KeyGroup): KeyGroup {
   return { kid: a.kid, events: a.events + b.events, ...spanOf(a, b) }
 }
 
-/** Both bounds, the narrower of each. */
+/** Intersects both periods. */
 function narrowed(filter: AuditFilter, { since, until }: Pick<AuditFilter, 'since' | 'until'>): AuditFilter {
   const later = [since, filter.since]
     .filter((time) => time !== undefined)
@@ -138,11 +138,11 @@ async function keyPeriods(deps: GroupDeps, asOf: AsOf): Promise<readonly KeyPeri
 
 type ReadFilter = Pick<AuditFilter, 'actor' | 'actorContains' | 'run' | 'runContains'>
 
-/** Of members that name nobody, and no run, there is no part. */
+/** A missing member matches no part. */
 const isPartOf = (part: string | undefined, text: Json | undefined): boolean =>
   part === undefined || (typeof text === 'string' && hasPart(text, part))
 
-/** One row a read. `only` picks among them: an event holds all reads of its moment. */
+/** One row per read. `only` filters the reads, because one event holds all reads of its interval. */
 export function accessItems(
   events: readonly AuditEvent[],
   only: ReadFilter & { readonly verdicts: boolean },
@@ -166,7 +166,7 @@ function exportRead({ time, actor, principal }: Header, { v: _, ...data }: JsonO
   return { at: time, actor, ...(principal !== undefined && { principal }), query: 'export', ...data }
 }
 
-/** Runs in the order of a digest of seed and name: the first ones are the sample. */
+/** Orders runs by a digest of seed and name; the first ones are the sample. */
 export async function sampleAnswer(
   deps: GroupDeps,
   { view, filter, after, limit, pace }: GroupAsk,
@@ -181,7 +181,7 @@ export async function sampleAnswer(
     for (const run of runs) {
       const rank = rankOf(seed, run)
       if (rank > last) drawn.push({ rank, run })
-      // What is kept is a page or two, and no sort is longer for more runs.
+      // Keeps at most two pages, so that sorting does not take longer with more runs.
       if (drawn.length > 2 * (limit + 1)) keepFirst()
     }
   }

@@ -1,4 +1,4 @@
-/** @module The auditors' queries over any store that can be read: offline, beside an owner, and without a record of who asked. */
+/** @module Audit queries over any readable store: offline, or next to the process that owns it, and without recording the reads. */
 import { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
@@ -13,7 +13,7 @@ export interface StoreAuditDeps {
   readonly onProgress?: (events: number) => void
 }
 
-/** Each question first brings the index to where the store is. */
+/** Each query first brings the index up to the end of the store. */
 export function auditOfStore(deps: StoreAuditDeps): UnrecordedReads {
   const projection = new AuditProjection({ ...deps, memory: new MemoryBudget(), isAlone: true })
   return new AuditService({ ...deps, catchUp: () => projection.pass(() => true) })

@@ -1,7 +1,7 @@
 /**
- * @module The auditors' index follows the store: one row an event, its charges and its words. Records are taken as they are, unverified,
- * since the index is no proof: each row leads to its event, and that to its proof. Streams of others, where others may write the store, have no
- * rows, as they have no leaves in the log (LOG-2).
+ * @module The projection of the store onto the audit index: one row per event, with its charges and its words. Records are not verified, since the
+ * index is no proof: each row leads to its event, and the event to its proof. Foreign streams, in stores that others may write to, have no rows, just
+ * as they have no leaves in the log (LOG-2).
  */
 
 import { type ChargeState, foldCharges, noCharges } from '../../../projections/charges.ts'
@@ -24,27 +24,27 @@ import { type Claim, claimBytes, noChanges, type PageChanges } from './page-chan
 import { type PageRange, type PageToIndex, pageToIndex, type RecordToIndex } from './page-to-index.ts'
 
 /**
- * Events whose rows share a transaction: an index of words pays for each transaction, and a thread that serves others is held for as
- * long as one takes, some milliseconds. A thread that serves nobody may be held for longer; with more at once it
- * takes no less time, and memory for all of them.
+ * Number of events whose rows share a transaction. The word index has a cost per transaction, and a thread that serves requests is blocked for the
+ * length of one, which is some milliseconds. A thread that serves no requests may be blocked for longer; larger batches save no more time and need
+ * memory for all of their events.
  */
 const SAVED_AT_ONCE = { serving: 128, alone: 1_024 } as const
 
-/** Parts of the index's share. What falls out is read again from the index when the next event asks for it. */
+/** Fractions of the memory share of the index. An evicted entry is read from the index again when an event needs it. */
 const PARTS = { states: 0.5, claims: 0.25, ours: 0.25 } as const
-/** A parsed state takes about so many times its text. */
+/** Approximate ratio of a parsed state's memory to the size of its text. */
 const STATE_FACTOR = 4
 
 export interface ProjectionDeps {
   readonly store: Pick<EventStore, 'readAll' | 'recordAt' | 'end' | 'comparePositions' | 'densePositions'>
   readonly index: AuditIndex
-  /** Absent where there are no keys: every stream counts as ours. */
+  /** Absent if there are no keys: every stream is then treated as ours. */
   readonly sealer?: Sealer | undefined
   readonly onProgress?: (events: number) => void
   readonly memory: MemoryBudget
-  /** The thread serves nobody who would wait while a large part of the index is written at once. Default: it does. */
+  /** Whether this thread serves no requests that would wait while a large part of the index is written at once. Default: false. */
   readonly isAlone?: boolean
-  /** The pages of a range, or the first of them, where another thread reads them ahead of this one. */
+  /** Reads the pages of a range, or the first of them, ahead of this thread on another one. */
   readonly readAhead?: ((range: PageRange) => AsyncIterable<PageToIndex>) | undefined
 }
 
@@ -52,10 +52,10 @@ export class AuditProjection {
   readonly #deps: ProjectionDeps
   readonly #states: SizedCache<ChargeState>
   readonly #claims: SizedCache<Claim>
-  /** Streams that are this ledger's. */
+  /** Streams that belong to this ledger. */
   readonly #ours: SizedCache<typeof OURS>
   #isSame = false
-  /** Events could not be written as they are: until some are, each is checked against its schema. */
+  /** Set after events could not be indexed as they are: until the next successful save, each event is checked against its schema. */
   #isHeldToSchema = false
   #progress: IndexProgress = { indexedEvents: 0, percent: 0 }
   #building: IndexProgress | undefined
@@ -66,21 +66,21 @@ export class AuditProjection {
     this.#states = cacheWithin(memory, 'audit-index', PARTS.states)
     this.#claims = cacheWithin(memory, 'audit-index', PARTS.claims)
     this.#ours = cacheWithin(memory, 'audit-index', PARTS.ours)
-    // States in memory are ahead of an empty file.
+    // The states in memory are ahead of an empty file.
     deps.index.onRenewed(() => this.#forget())
   }
 
-  /** Of the pass that runs, or ran last. */
+  /** Progress of the running pass, or of the last one. */
   get progress(): IndexProgress {
     return this.#progress
   }
 
-  /** While a pass runs that has a way to go. */
+  /** Defined while a pass is running that still has far to go. */
   get building(): IndexProgress | undefined {
     return this.#building
   }
 
-  /** Follows the store to where it is at the call; stops after a page where `goOn` says no. */
+  /** Follows the store up to its end at the time of the call; stops after a save if `goOn` returns false. */
   async pass(goOn: () => boolean): Promise<void> {
     try {
       await againIfRenewed(() => this.#pass(goOn))
@@ -95,7 +95,7 @@ export class AuditProjection {
     const savedAtOnce = isAlone ? SAVED_AT_ONCE.alone : SAVED_AT_ONCE.serving
     if (!(await this.#deps.index.isAuthentic())) this.#deps.index.renew(NOT_AUTHENTIC)
     if (!this.#isSame) await this.#checkSame()
-    // Pinned: a pass that chased the writers would never come to an end.
+    // Pinned: a pass that chased the writers would never end.
     const until = await store.end()
     const after = index.progress()?.position
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
@@ -119,7 +119,7 @@ export class AuditProjection {
     if (last !== undefined && last.position !== from && !this.#saved(changes, last, from)) return this.#pass(goOn)
   }
 
-  /** What was not read ahead is read here. */
+  /** Pages that were not read ahead are read here. */
   async *#pages(range: PageRange): AsyncGenerator<PageToIndex> {
     const { store, readAhead } = this.#deps
     let { after } = range
@@ -135,7 +135,7 @@ export class AuditProjection {
     }
   }
 
-  /** Once a start: an index of another store, or of events that a restored copy lacks, is rebuilt. */
+  /** Once per start: an index of another store, or one with events that a restored copy lacks, is rebuilt. */
   async #checkSame(): Promise<void> {
     const { store, index } = this.#deps
     const progress = index.progress()
@@ -143,7 +143,7 @@ export class AuditProjection {
     this.#isSame = true
   }
 
-  /** False where another process has taken the index further meanwhile. */
+  /** False if another process has advanced the index in the meantime. */
   #saved(changes: PageChanges, progress: SeenRecord, from: Position | undefined): boolean {
     const { index, isAlone = false } = this.#deps
     const isBulk = isAlone && this.#building !== undefined
@@ -160,7 +160,7 @@ export class AuditProjection {
     }
   }
 
-  /** False where the pass begins again from what was saved. */
+  /** False if the pass has to start over from what was saved. */
   #takeAll({ records }: PageToIndex, changes: PageChanges): boolean {
     try {
       for (const record of records) this.#take(record, changes)
@@ -170,7 +170,7 @@ export class AuditProjection {
     }
   }
 
-  /** A record that somebody added to the store may say anything: it must not keep the index of every tenant from going on. */
+  /** A record that somebody else added to the store may contain anything, and must not stop the index for all tenants. */
   #again(cause: unknown): false {
     this.#forget()
     if (cause instanceof DerivedFileRenewedError) throw cause
@@ -179,7 +179,7 @@ export class AuditProjection {
     return false
   }
 
-  /** What was saved may be forgotten from here on. */
+  /** Caches what was saved, which may be evicted from here on. */
   #remember({ states, claims, ours }: PageChanges, texts: ReadonlyMap<string, string>): void {
     for (const [stream, state] of states) {
       this.#states.set(stream, state, STATE_FACTOR * textBytes(texts.get(stream) ?? ''))
@@ -188,7 +188,7 @@ export class AuditProjection {
     for (const stream of ours) this.#ours.set(stream, OURS, 0)
   }
 
-  /** States in memory are ahead of what was saved. */
+  /** Drops the states in memory, which are ahead of what was saved. */
   #forget(): void {
     this.#states.clear()
     this.#claims.clear()
@@ -256,10 +256,10 @@ export class AuditProjection {
     return claim
   }
 
-  /** A stream is ours if its first event was sealed by this ledger, or the first one that is met: the first may be out of its place. */
+  /** A stream is ours if this ledger sealed its first event, or the first event that was met, since the first one may be out of place. */
   #isForeign({ stream, revision, record }: RecordToIndex, { ours }: PageChanges): boolean {
     const { store, index, sealer } = this.#deps
-    // Nobody else writes such a store: what does not verify there is ours, altered or out of its place, and has its row.
+    // Only this ledger writes to such a store: a record that does not verify there is ours, altered or out of place, and has its row.
     if (store.densePositions === true || sealer === undefined) return false
     if (ours.has(stream) || this.#ours.get(stream) !== undefined) return false
     const isKnown = revision > 0 && !index.isForeign(stream) && index.hasStream(stream)
@@ -271,7 +271,7 @@ export class AuditProjection {
 
 const OURS = Object.freeze({})
 
-/** Looked at before and after each event, so without a walk over what is open. */
+/** Called before and after each event, so it stops at the first open item instead of counting them. */
 function holdsNothing({ held, modelCallers }: ChargeState): boolean {
   for (const _ in held) return false
   for (const _ in modelCallers) return false

@@ -1,11 +1,8 @@
-/**
- * @module The queries that auditors ask by name, as data: HTTP, OpenAPI, the command line and the dashboard are all made of this table.
- * `questions` are those of the auditors' list that a query answers.
- */
+/** @module The named audit queries, as data: HTTP, OpenAPI, the command line and the dashboard are all generated from this table. */
 import { AUDIT_FILTERS, type FilterGroup, type FilterName } from '../../../schemas/audit-fields.ts'
 import type { AuditFilter } from '../../store/audit-index.ts'
 
-/** What a query lists: events, or groups of them. */
+/** What a query lists: events, or groups of events. */
 export type AuditShape =
   | 'events'
   | 'rejections'
@@ -22,11 +19,11 @@ export interface AuditQueryDefinition {
   readonly summary: string
   readonly shape: AuditShape
   readonly filters: readonly FilterName[]
-  /** Always asked along with what the caller asks. */
+  /** Conditions that are always added to those of the caller. */
   readonly preset?: Pick<AuditFilter, 'types' | 'verdict' | 'rule' | 'clocked'>
   /** Members of a row that a table shows, in this order. */
   readonly columns: readonly string[]
-  /** Filters without which there is nothing to ask. */
+  /** Filters that the query requires. */
   readonly required?: readonly FilterName[]
 }
 
@@ -176,12 +173,12 @@ const ORDERED: ReadonlySet<AuditShape> = new Set([
   'open-compensations',
 ])
 
-/** Whether a bundle can prove the answer: when a key was announced is in the ledger's own log alone. */
+/** Whether a bundle can prove the answer. It cannot for keys: their announcement is only in the ledger's own log. */
 export function followsFromLog(shape: AuditShape): boolean {
   return shape !== 'keys'
 }
 
-/** Events by their place in the log can be listed from either end. */
+/** Whether the items are ordered by their leaf, so that they can be listed from either end. */
 export function isOrdered(shape: AuditShape): boolean {
   return ORDERED.has(shape)
 }

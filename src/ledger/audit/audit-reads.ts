@@ -1,6 +1,6 @@
 /**
- * @module What auditors ask, as HTTP, the command line, exports and the dashboard see it: named queries over one tenant's events, each as
- * of a size of its log. The table of the queries is `audit-queries.ts`.
+ * @module The audit queries as HTTP, the command line, exports and the dashboard see them: named queries over the events of one tenant, each as of a
+ * size of its log. The table of queries is in `audit-queries.ts`.
  */
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -12,10 +12,10 @@ import type { LedgerEvent } from '../ledger-event.ts'
 import type { UnreadableRun } from '../read/unreadable.ts'
 import type { AuditQueryName } from './audit-queries.ts'
 
-/** The first `treeSize` events of the tenant's log: whatever is asked as of them is answered the same for ever. */
+/** The first `treeSize` events of the tenant's log. A query as of them always has the same answer. */
 export interface AsOf {
   readonly treeSize: number
-  /** Of the last of them in the store; null in an empty log. */
+  /** Position of the last of them in the store; null in an empty log. */
   readonly position: Position | null
   /** Id of the last of them. */
   readonly eventId: string | null
@@ -23,36 +23,36 @@ export interface AsOf {
 
 export interface AuditQuestion {
   readonly name: AuditQueryName
-  /** Members that the query does not take are refused, as a filter that is silently passed over would lie. */
+  /** Members that the query does not support are refused: silently ignoring a filter would give a wrong answer. */
   readonly filter: EventQuery
-  /** Of `spend` alone: what is summed by. */
+  /** For `spend` only: the dimension to sum by. */
   readonly by?: string
-  /** Of `sample` alone. */
+  /** For `sample` only. */
   readonly seed?: string
   /**
-   * The one answer about all there is, for who shows no further page. `spend`: the `limit` largest groups of each currency, or the newest of days and months,
-   * and under `rest` what the others come to. `open-reservations`: sums by agent, run and currency of what is open.
+   * Requests one answer about everything, for callers that show no further page. `spend`: the `limit` largest groups of each currency (for days and
+   * months the newest), and under `rest` the sums of the others. `open-reservations`: sums of the open ones by agent, run and currency.
    */
   readonly whole?: true
 }
 
 export interface AuditPageRequest {
-  /** Where the page before ended. */
+  /** `next` of the previous page. */
   readonly after?: readonly Json[]
   readonly limit: number
-  /** The log as it was with so many events; absent: as it is. */
+  /** The log as it was with this number of events; absent: as it is now. */
   readonly treeSize?: number
-  /** Id of the last of them, where a cursor carries it: another event there is another log. */
+  /** Id of the last of these events, if a cursor carries it. A different event in that place means a different log. */
   readonly eventId?: string
   readonly newestFirst?: boolean
 }
 
-/** A question that its query takes, of a log that was that large: whoever answers it asks nobody's leave any more. */
+/** A validated query as of a size of a log. No further access checks are made when it is answered. */
 export interface PlannedQuestion {
   readonly tenant: string
   readonly question: AuditQuestion
   readonly asOf: AsOf
-  /** Where the page before ended. */
+  /** `next` of the previous page. */
   readonly after?: readonly Json[] | undefined
   readonly limit: number
   readonly newestFirst: boolean
@@ -61,22 +61,22 @@ export interface PlannedQuestion {
 export interface AuditPage {
   readonly ok: true
   readonly items: readonly JsonObject[]
-  /** Of them. */
+  /** Number of items. */
   readonly count: number
-  /** The same as a JSON array: an answer that another thread made is passed on as it is. */
+  /** The items as a JSON array; an answer made on another thread is passed on without parsing it. */
   readonly itemsText: () => string
   /** `after` of the next page; absent on the last one. */
   readonly next?: readonly Json[]
   readonly asOf: AsOf
   /**
-   * `sealed-index`: rows that lie under a mac of the key ring, checked whole when the process first uses them and whenever somebody else
-   * wrote to their file; every event that is shown was read from the store, its seal checked. `word-index`: which events are found rests
-   * on an index of words that no seal covers; what is shown of them is as above.
+   * `sealed-index`: the rows are covered by a MAC of the key ring, which is checked in full when the process first uses the index and whenever
+   * another process wrote to its file; every event shown was read from the store with its seal checked. `word-index`: which events are found depends
+   * on a word index that no seal covers; the events themselves are shown as above.
    */
   readonly restsOn: 'sealed-index' | 'word-index'
-  /** Groups there are, on all pages, where that is counted. */
+  /** Total number of groups on all pages, if it is counted. */
   readonly total?: number
-  /** Of a `whole` answer, by currency: how many groups it does not list, and their sums. Empty: it lists all. */
+  /** For a `whole` answer, by currency: number and sums of the groups that it does not list. Empty if it lists all. */
   readonly rest?: readonly JsonObject[]
 }
 
@@ -86,7 +86,7 @@ export interface AuditRefusal {
   readonly detail: string
 }
 
-/** `overdue`: only runs with an open call whose lease was over. */
+/** `overdue`: only runs with an open call whose lease had expired. */
 export type RunsFilter = Omit<RunFilter, 'tenant' | 'leaseOverAt' | 'after' | 'limit'> & { readonly overdue?: true }
 
 export interface RunsAsOfRequest {
@@ -102,7 +102,7 @@ export interface RunsAsOfRequest {
 export interface RunsAsOf {
   readonly ok: true
   readonly items: readonly JsonObject[]
-  /** `after` of the next page; absent on the last one. A page may be short, or empty, and have one. */
+  /** `after` of the next page; absent on the last one. A page may be short or empty and still have a next one. */
   readonly next?: number
   readonly asOf: AsOf
 }
@@ -113,50 +113,50 @@ export interface ApprovalsAsOfRequest extends Omit<RunsAsOfRequest, 'after'> {
 }
 
 export interface ApprovalsAsOf extends RunsAsOf {
-  /** Runs of this page that cannot be looked into. */
+  /** Runs of this page that cannot be read. */
   readonly unreadable?: readonly UnreadableRun[]
 }
 
-/** A log at a moment. */
+/** A log as of a point in its past. */
 export interface LogMoment {
   readonly ok: true
   readonly asOf: AsOf
-  /** Of its last event then: RFC 3339, UTC. */
+  /** Time of its last event at that point: RFC 3339, UTC. */
   readonly time: string
 }
 
-/** A run at a moment of the log. */
+/** A run as of a point in the past of the log. */
 export interface RunMoment extends LogMoment {
-  /** Of the run's last event then. */
+  /** Revision of the last event of the run at that point. */
   readonly revision: number
 }
 
 export type RunMomentRefusal = AuditRefusal | (Omit<AuditRefusal, 'code'> & { readonly code: 'run-not-found' })
 
 export interface AuditReads {
-  /** The log as it is now: what pages and exports are pinned to. */
+  /** The current size of the log, to which pages and exports are pinned. */
   asOf(caller: Caller): Promise<AsOf>
   ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal>
-  /** The same question, checked against what its query takes and pinned, and not answered yet: for a file of all its pages. */
+  /** Validates and pins a query without answering it, for a file of all its pages. */
   plan(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<PlannedQuestion | AuditRefusal>
-  /** A page of a question that was planned. Whoever gives it to somebody puts that on record first, with `recordPage`. */
+  /** A page of a planned query. The caller has to record it with `recordPage` before handing it out. */
   page(caller: Caller, planned: PlannedQuestion): Promise<AuditPage>
-  /** Puts a page of so many rows on record. Throws as `record` does. */
+  /** Records a page with its number of rows. Throws as `record` does. */
   recordPage(caller: Caller, planned: PlannedQuestion, rows: number): Promise<void>
   /**
-   * Puts a read that did not go through this interface on record, durably: a page, an export, a tail, a replay. What does go through it is
-   * recorded by itself. Throws `StoreUnavailableError` where the store takes no writes: then nothing may be answered.
+   * Durably records a read that did not use this interface: a page, an export, a tail, a replay. Reads through this interface are recorded
+   * automatically. Throws `StoreUnavailableError` if the store accepts no writes; the read must not be answered then.
    */
   record(caller: Caller, read: AccessRead): Promise<void>
-  /** Counts a read of a run's bodies by a scope of its own: it is on record within a minute. `run` is empty where it was about several. */
+  /** Counts a read of a run's bodies with a payload scope; it is recorded within a minute. `run` is empty if the read covered several runs. */
   notePayloads(caller: Caller, run: string): void
-  /** The run list as it was with so many events in the tenant's log. Like the list of now, it is on record where a route says so. */
+  /** The run list as it was with this number of events in the tenant's log. Like the current list, it is recorded only by routes that do so. */
   runs(caller: Caller, filter: RunsFilter, page: RunsAsOfRequest): Promise<RunsAsOf | AuditRefusal>
-  /** What somebody in the tenant could still decide with so many events in its log, the newest request first. On record as `runs` is. */
+  /** The approvals that could still be decided with this number of events in the tenant's log, newest request first. Recorded in the same way as `runs`. */
   approvals(caller: Caller, page: ApprovalsAsOfRequest): Promise<ApprovalsAsOf | AuditRefusal>
   /**
-   * Where a run stood at a moment of the tenant's log: with so many events (1 or more), or at a time (RFC 3339, UTC, with milliseconds).
-   * Refuses callers who do not see the whole tenant: the size of a log is nobody else's to learn.
+   * The state of a run at a point of the tenant's log: with a number of events (1 or more), or at a time (RFC 3339, UTC, with milliseconds). Refused
+   * for callers without access to the whole tenant, who must not learn the size of the log.
    */
   runMoment(
     caller: Caller,
@@ -165,11 +165,11 @@ export interface AuditReads {
   ): Promise<RunMoment | RunMomentRefusal>
   /** An event of the tenant by its id. */
   event(caller: Caller, eventId: string): Promise<MatchedEvent | undefined>
-  /** Why `matching` would not take this query; undefined where it does. */
+  /** Why `matching` would refuse this query; undefined if it would not. */
   matchingRefusal(caller: Caller, filter: EventQuery, range: { readonly asOf: AsOf }): Promise<AuditRefusal | undefined>
   /**
-   * Whole events that answer a query, in the order of the log, up to `asOf`: what an export is made of. It ends early with
-   * `DamagedIndexError` where the store no longer holds an event of the index, and throws `RangeError` for a query it does not take.
+   * Whole events that match a query, in log order, up to `asOf`, for exports. Throws `DamagedIndexError` if the store no longer holds an event of the
+   * index, and `RangeError` for a query that is refused.
    */
   matching(
     caller: Caller,
@@ -180,7 +180,7 @@ export interface AuditReads {
 
 export type MatchedEvent = LedgerEvent & { readonly leaf: number }
 
-/** The store does not hold an event that the index says it had: it was restored or cut. */
+/** The store does not hold an event that is in the index: the store was restored or truncated. */
 export class DamagedIndexError extends Error {
   readonly code = 'index-damaged'
 

@@ -1,4 +1,4 @@
-/** @module The row of one event, of where it stands and what it says. */
+/** @module Builds the row of one event from its place and its facts. */
 import type { EventFacts } from '../../../projections/event-facts.ts'
 import type { AuditColumn, AuditRow } from '../../../schemas/audit-fields.ts'
 import type { Claim } from './page-changes.ts'
@@ -6,7 +6,10 @@ import type { Claim } from './page-changes.ts'
 /** Columns that no fact of the event fills. */
 export type Place = { readonly [F in Exclude<AuditColumn, keyof EventFacts>]: AuditRow[F] | undefined }
 
-/** What the event says itself goes before what the claim of its call says. All columns one by one, so that a new one is not forgotten: two objects spread into one take ten times as long. */
+/**
+ * Facts of the event take precedence over those of the claim of its call. All columns are listed one by one so that none is forgotten; spreading two
+ * objects into one takes ten times as long.
+ */
 export function rowOf(place: Place, facts: EventFacts, claim: Claim): AuditRow {
   const row: { readonly [F in AuditColumn]: AuditRow[F] | undefined } = {
     tenant: place.tenant,

@@ -1,4 +1,7 @@
-/** @module Asking: whether the caller may, what the query takes, and the log as of a size; then the answer, made here or by another thread. */
+/**
+ * @module Handles audit queries: checks the access of the caller, validates the query, pins it to a size of the log, and answers it here or on
+ * another thread.
+ */
 import { parsePhrases } from '../../../projections/search-text.ts'
 import { SEARCH_MAX_TERMS } from '../../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
@@ -24,9 +27,9 @@ import type {
 import { beyondLog, otherLog, questionFault } from './question-fault.ts'
 import { asOfPin, reachSize } from './reach-size.ts'
 
-/** Answers questions elsewhere than in the thread that writes. */
+/** Answers queries outside of the thread that writes. */
 export interface AnswerMaker {
-  /** Throws what reading throws; `ReaderLeftError` where the caller has left. */
+  /** Throws read errors, and `ReaderLeftError` if the caller has left. */
   answer(planned: PlannedQuestion, caller: Caller): Promise<AuditPage>
 }
 
@@ -34,13 +37,13 @@ export interface AuditDeps {
   readonly store: Pick<EventStore, 'readStream' | 'comparePositions'>
   readonly index: AuditIndex
   readonly sealer?: Sealer | undefined
-  /** Brings the index to where the store is now, as far as it can. */
+  /** Brings the index up to the current end of the store, as far as it can. */
   readonly catchUp: () => Promise<void>
-  /** Absent: questions are answered here. */
+  /** If absent, queries are answered in this thread. */
   readonly remote?: AnswerMaker | undefined
 }
 
-/** Without the record of who asked: whoever answers others puts `recordedReads` in front. */
+/** The audit queries without recording of reads; a server has to wrap them in `recordedReads`. */
 export type UnrecordedReads = Omit<
   AuditReads,
   'record' | 'notePayloads' | 'recordPage' | 'runs' | 'approvals' | 'runMoment'
@@ -121,7 +124,7 @@ export class AuditService implements UnrecordedReads {
     }
   }
 
-  /** An index that was rebuilt in the middle of an export lacks rows until it has caught up. */
+  /** An index that was rebuilt during an export lacks rows until it has caught up. */
   async #untilThere(tenant: string, size: number): Promise<void> {
     if (this.#deps.index.size(tenant) < size) await this.#deps.catchUp()
   }

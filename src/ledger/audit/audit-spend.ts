@@ -1,4 +1,4 @@
-/** @module What was spent: from the sums of whole blocks of the log where the filter lets it, from the charges themselves where it does not. */
+/** @module Sums of spending: from precomputed sums of whole blocks of the log if the filter allows it, otherwise from the single charges. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { fromNano } from '../../../schemas/money.ts'
@@ -16,9 +16,9 @@ import {
 import { type GroupAnswer, type GroupAsk, type GroupDeps, texts } from './audit-groups.ts'
 import { compareBytes, mergedGroups, STRETCH_ROWS, type Summing, summedGroups } from './sliced-groups.ts'
 
-/** Of the first statement over sums; how many the next ones take follows from its time. */
+/** Number of blocks in the first statement over sums; the next numbers depend on its duration. */
 const FIRST_BLOCKS = 64
-/** What whole hours begin with. */
+/** The part of a timestamp after the hour, if it is the start of an hour. */
 const HOUR_START = /^:00:00(?:\.0+)?Z$/
 
 export async function spendAnswer(
@@ -46,7 +46,7 @@ function spendItem({ key, tokens, costNano, currency }: SpendGroup, by: SpendBy)
   }
 }
 
-/** The `limit` largest groups of each currency, of days and months the newest, and what all others come to. */
+/** The `limit` largest groups of each currency (for days and months the newest), and the sums of all others. */
 export async function largestSpend(
   { index }: Pick<GroupDeps, 'index'>,
   ask: GroupAsk,
@@ -76,7 +76,7 @@ interface Rest {
   costNano: bigint
 }
 
-/** Keeps so many groups of each currency, and the sums of those that it lets go. */
+/** Keeps a limited number of groups per currency, and the sums of those that it drops. */
 class Largest {
   readonly #limit: number
   readonly #compare: (a: SpendGroup, b: SpendGroup) => number
@@ -119,7 +119,7 @@ class Largest {
 type Index = GroupDeps['index']
 
 const START: RunPlace = { run: '', revision: -1 }
-/** What SQLite takes for no limit. */
+/** A limit that SQLite accepts as no limit. */
 const ALL_GROUPS = Number.MAX_SAFE_INTEGER - 1
 
 async function spendOfLog(index: Index, ask: GroupAsk, by: SummedBy): Promise<readonly SpendGroup[]> {
@@ -139,7 +139,7 @@ async function spendOfLog(index: Index, ask: GroupAsk, by: SummedBy): Promise<re
     { ...summing, groupsOf: (window) => index.spendOfBlocks(view, summed, { ...blockPage, blocks: window }) },
     { size: blocks, pace, window: new ScanWindow(undefined, FIRST_BLOCKS) },
   )
-  // Where an hour counts in part, and behind the last whole block, each charge is looked at.
+  // Where an hour counts only in part, and after the last whole block, each charge is read.
   for (const block of [...index.spendBlocksAt(view, except), blocks]) {
     const wait = pace?.turn()
     if (wait !== undefined) await wait
@@ -149,7 +149,7 @@ async function spendOfLog(index: Index, ask: GroupAsk, by: SummedBy): Promise<re
   return sums
 }
 
-/** Hours that lie in the period whole, and those that it cuts. */
+/** The hours that lie completely within the period, and those that its limits cut. */
 function hoursOf({ since, until }: { readonly since: string | undefined; readonly until: string | undefined }) {
   const hourOf = (time: string): string => time.slice(0, SUMMED_TIME_CHARS)
   const cut = [since, until].filter((time) => time !== undefined && !HOUR_START.test(time.slice(SUMMED_TIME_CHARS)))
@@ -157,7 +157,7 @@ function hoursOf({ since, until }: { readonly since: string | undefined; readonl
   return { hours: { from: since && hourOf(since), before: until && hourOf(until) }, except }
 }
 
-/** Run by run, until the page is full: what comes behind it is not read. */
+/** Sums run by run until the page is full; later runs are not read. */
 async function spendOfRuns(index: Index, ask: GroupAsk): Promise<readonly SpendGroup[]> {
   const { after, limit } = ask
   const [lastRun = '', lastCurrency] = texts(after) ?? []
@@ -171,7 +171,7 @@ async function spendOfRuns(index: Index, ask: GroupAsk): Promise<readonly SpendG
   return page.slice(0, limit + 1)
 }
 
-/** The groups of runs in their order, once the walk is past their last event. */
+/** The groups of runs in their order, each yielded once the walk has passed its last event. */
 async function* finishedRuns(
   index: Index,
   { view, filter, pace }: GroupAsk,
@@ -184,7 +184,7 @@ async function* finishedRuns(
     if (wait !== undefined) await wait
     const { groups, next }: SpendWindow = index.spendOfRuns(view, filter, { after: place, rows: STRETCH_ROWS })
     const sums = mergedGroups(begun, groups, summing)
-    // The run of the last stretch may go on.
+    // The last run of this stretch may continue in the next one.
     yield sums.filter(({ key }) => key !== next?.run)
     begun = sums.filter(({ key }) => key === next?.run)
     place = next

@@ -1,4 +1,7 @@
-/** @module The auditors' queries, put together: the index that follows the store while nothing is appended and when it is asked, the service, the record. */
+/**
+ * @module Assembles the audit queries: the index, which follows the store while nothing is appended and on demand, the service, and the recording of
+ * reads.
+ */
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
@@ -32,19 +35,19 @@ export interface OpenAuditDeps {
   readonly memory: MemoryBudget
   readonly log: Log
   readonly onlyIfAsked?: boolean
-  /** Absent: questions are answered in this thread. */
+  /** If absent, queries are answered in this thread. */
   readonly remote?: AnswerMaker | undefined
-  /** Who writes the index; this thread where it is absent. */
+  /** The thread that writes the index; if absent, this one. */
   readonly indexing?: Indexing | undefined
-  /** How long a question waits for an index that lags; then `IndexBuildingError`. Absent: until it is there. */
+  /** Maximum wait of a query for an index that lags, in milliseconds; then it fails with `IndexBuildingError`. If absent, a query waits without limit. */
   readonly waitMs?: number | undefined
-  /** The store is another's to write: who asks is put on no record. */
+  /** The store belongs to another writer: reads are not recorded. */
   readonly readOnly?: boolean | undefined
 }
 
 export interface OpenAudit extends AsyncDisposable {
   readonly reads: AuditReads
-  /** After everything else that appends: see `QuietFollower.finish`. An index that nobody ever requested stays unmade. */
+  /** To be called after everything else that appends: see `QuietFollower.finish`. An index that was never requested is not built. */
   finish(signal: AbortSignal): Promise<void>
 }
 
@@ -52,8 +55,8 @@ const NO_LOG = { record: async () => undefined }
 const NOBODY = { note: () => undefined }
 
 /**
- * A pass in the thread that has the index. Where another one is about to take it, and the way is long, this one begins and leaves the rest to that one: who
- * writes and who asks would wait for it here.
+ * A pass in the thread that owns the index. If another thread is about to take the index and there is far to go, this thread stops and leaves the
+ * rest to that one, since writers and readers would have to wait for it here.
  */
 function indexPass(projection: AuditProjection, indexing: Indexing): (goOn: () => boolean) => Promise<void> {
   return async (goOn) => {
@@ -76,11 +79,11 @@ function indexPass(projection: AuditProjection, indexing: Indexing): (goOn: () =
   }
 }
 
-/** Disposing it ends the following while nothing is appended and waits for what is being recorded; the index stays open: who opened it closes it. */
+/** Disposing it ends the background passes and waits for reads being recorded; the index stays open and must be closed by the caller that opened it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
   const { list, approvals, waitMs = Number.POSITIVE_INFINITY, remote, indexing = LOCAL } = deps
-  // Nobody writes who would wait for it.
+  // If read-only, there is no writer in this process that would have to wait.
   const projection = new AuditProjection({ store: followed, index, sealer, memory, isAlone: readOnly === true })
   const inLulls = (): boolean => readOnly !== true && (!onlyIfAsked || index.progress() !== undefined)
   const pass = indexPass(projection, indexing)

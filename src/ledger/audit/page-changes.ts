@@ -1,15 +1,15 @@
-/** @module What a page of events changes in the auditors' index, from when they are read to when they are saved. */
+/** @module The changes that a page of events makes to the audit index, between reading and saving them. */
 import type { ChargeState } from '../../../projections/charges.ts'
 import { textBytes } from '../../resources/sized-cache.ts'
 import type { AuditEntry } from '../../store/audit-index.ts'
 
-/** What later events of a call, which name the call alone, are listed by. */
+/** Facts of a call's claim, for later events of the call that name only the call. */
 export interface Claim {
   readonly agent?: string
   readonly tool?: string
 }
 
-/** What the index does not know before the page is saved: a cache may release it meanwhile. */
+/** Changes that are not in the index before the page is saved; they are kept here because a cache may evict them in the meantime. */
 export interface PageChanges {
   readonly entries: AuditEntry[]
   readonly states: Map<string, ChargeState>

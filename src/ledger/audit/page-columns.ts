@@ -1,4 +1,4 @@
-/** @module A page of records for the index on its way between threads: strings and numbers pass in a tenth of the time that objects take. */
+/** @module Transfers a page of records for the index between threads as columns: strings and numbers pass in a tenth of the time of objects. */
 
 import type { EventFacts } from '../../../projections/event-facts.ts'
 import { type JsonObject, parseJson } from '../../../schemas/json.ts'
@@ -12,21 +12,21 @@ export interface PageColumns {
   readonly streams: readonly string[]
   readonly revisions: Float64Array
   readonly positions: readonly string[]
-  /** Of each record: 1 where its clock was behind, 0 where it was not, and `UNSAID`. */
+  /** Per record: 1 if its clock was behind, 0 if not, and `UNSAID`. */
   readonly clocked: Int8Array
-  /** Of each record that says something, `WIDTH` of them. */
+  /** `WIDTH` texts for each record with fields. */
   readonly texts: readonly (string | undefined)[]
-  /** As they are stored, by their place. */
+  /** Stored records that are needed for their seal, by their index in the page. */
   readonly records: ReadonlyMap<number, ReadRecord>
   readonly seen: SeenRecord
 }
 
-/** Texts that `addTexts` puts down of each record. */
+/** Number of texts that `addTexts` adds per record. */
 const WIDTH = 19
-/** Of a stream that has no rows: nobody asks what it says. */
+/** Marks a record of a stream without rows, whose fields are never read. */
 const UNSAID = -1
 
-/** Undefined of a page without records. Throws what `eventSaid` throws. */
+/** Undefined for a page without records. Throws the errors of `eventSaid`. */
 export function columnsOf(page: readonly ReadRecord[]): PageColumns | undefined {
   const last = page.at(-1)
   if (last === undefined) return undefined
@@ -36,7 +36,7 @@ export function columnsOf(page: readonly ReadRecord[]): PageColumns | undefined 
   for (const [at, record] of page.entries()) {
     const name = parseStream(record.stream)
     if (name === undefined || name.kind === 'value') continue
-    // What passes between threads holds no block of others.
+    // Copied, so that the transferred value does not hold the larger buffer that it is a part of.
     if (!(record.revision > 0)) records.set(at, { ...record, salt: Uint8Array.from(record.salt) })
     const said = eventSaid(record)
     clocked[at] = said.clocked ? 1 : 0
@@ -59,7 +59,7 @@ function addTexts(texts: (string | undefined)[], { id, facts, call, charged, tex
   texts.push(agent, tool, facts.call, approval, reservation, compensates, provider, model)
 }
 
-/** The page that the columns were made of. */
+/** Rebuilds the page from its columns. */
 export function pageOfColumns({
   streams,
   revisions,
@@ -89,7 +89,7 @@ function unsaid(): never {
   throw new Error('a record of a stream without rows was asked what it says')
 }
 
-/** In the order of `addTexts`. */
+/** Reads the texts in the order of `addTexts`. */
 function saidAt(texts: readonly (string | undefined)[], from: number, clocked: boolean): IndexFields {
   let at = from
   const [id, call, text, charged] = [texts[at++] ?? '', texts[at++], texts[at++] ?? '', texts[at++]]

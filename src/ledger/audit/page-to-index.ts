@@ -1,4 +1,7 @@
-/** @module What the auditors' index takes of records: all that one says by itself, which any thread may find out; what lies in the index already is added where it is written. */
+/**
+ * @module The fields that the audit index takes from a record on its own, which any thread can compute; fields from earlier rows are added where the
+ * index is written.
+ */
 import { chargedPart, isCharging } from '../../../projections/charges.ts'
 import { callOf, type EventFacts, eventFacts } from '../../../projections/event-facts.ts'
 import { indexedText } from '../../../projections/search-text.ts'
@@ -14,11 +17,11 @@ export interface IndexFields {
   readonly id: string
   readonly clocked: boolean
   readonly facts: EventFacts
-  /** Id of the call whose claim says more of it. */
+  /** Id of the call whose claim has more facts about this event. */
   readonly call: string | undefined
-  /** Where its type changes the bill. */
+  /** Present if the event type changes the charges. */
   readonly charged: JsonObject | undefined
-  /** Words to be found by; empty: none. */
+  /** Words to search for; empty if there are none. */
   readonly text: string
 }
 
@@ -26,25 +29,25 @@ export interface RecordToIndex {
   readonly stream: string
   readonly revision: number
   readonly position: Position
-  /** Of the first one of a stream at least: its seal says whose the stream is. */
+  /** Present at least for the first record of a stream, whose seal shows to whom the stream belongs. */
   readonly record: ReadRecord | undefined
-  /** Throws `TypeError` or `RangeError` where the record of somebody who may write to the store has members of other types. */
+  /** Throws `TypeError` or `RangeError` if a record written by somebody else has members of other types. */
   readonly said: () => IndexFields
 }
 
 export interface PageToIndex {
   readonly records: readonly RecordToIndex[]
-  /** The last one. */
+  /** The last record of the page. */
   readonly seen: SeenRecord
 }
 
-/** Behind `after`, up to `until`. */
+/** The range after `after`, up to `until`. */
 export interface PageRange {
   readonly after: Position | undefined
   readonly until: Position
 }
 
-/** Undefined of a page without records. `isHeldToSchema`: what is not of its type says nothing. */
+/** Undefined for a page without records. `isHeldToSchema`: bodies that do not match the schema of their type are treated as empty. */
 export function pageToIndex(
   page: readonly ReadRecord[],
   { isHeldToSchema = false }: { readonly isHeldToSchema?: boolean } = {},
@@ -58,12 +61,12 @@ export function pageToIndex(
   return { records, seen: seenRecord(last) }
 }
 
-/** The id of a run is searched with the event that begins it, and not with each of its events. */
+/** The id of a run can be searched for with the event that begins the run, not with each of its events. */
 export function runBegunBy({ type, stream }: Pick<Header, 'type' | 'stream'>): string | undefined {
   return type === 'RunStarted' ? parseStream(stream)?.runId : undefined
 }
 
-/** A record whose text is damaged has its row all the same: else every later leaf would bear another's number. */
+/** A record whose text is damaged has a row as well; otherwise every later leaf would have a wrong number. */
 export function eventSaid(record: ReadRecord, isHeldToSchema = false): IndexFields {
   const stated = decodeRecord(record)
   const { header } = stated

@@ -1,6 +1,6 @@
 /**
- * @module Who read the bodies of which run by a scope of its own (LOG-26): counted as they read, and recorded a while later, one entry for
- * all reads of an interval. Reads by an audit scope are on record one by one, before they are answered.
+ * @module Records reads of run bodies with a payload scope (LOG-26): they are counted as they happen and recorded later, with one entry for all reads
+ * of a reader and run in an interval. Reads with an audit scope are recorded one by one before they are answered.
  */
 import type { AccessEntry } from '../../../schemas/events/access-recorded.ts'
 import { OverloadedError } from '../../resources/overloaded-error.ts'
@@ -8,11 +8,11 @@ import type { Caller } from '../ledger.ts'
 import type { Effects, Log } from '../ports.ts'
 import type { AccessLog } from './access-log.ts'
 
-/** Reads of so long are one entry. */
+/** Length of the interval whose reads share one entry. */
 const INTERVAL_MS = 60_000
-/** Of so many readers and runs nobody waits for the interval's end. */
+/** From this number of readers and runs on, entries are written before the interval ends. */
 const FLUSH_AT = 5_000
-/** Nor is anybody let in whose read could no longer be remembered until it is on record. */
+/** From this number on, further readers are refused, because their reads could not be remembered until they are recorded. */
 const ENTRIES_MAX = 10_000
 const RETRY_MS = 1_000
 const QUERY = 'payloads'
@@ -35,7 +35,7 @@ export class PayloadReads implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout
   #counted = new Map<string, Counted>()
   #writing: Promise<void> = Promise.resolve()
-  /** Entries on their way to the record. */
+  /** Number of entries being written. */
   #underWay = 0
   #failedMs = Number.NEGATIVE_INFINITY
 
@@ -44,10 +44,7 @@ export class PayloadReads implements AsyncDisposable {
     this.#timer = setInterval(() => void this.flush(), INTERVAL_MS).unref()
   }
 
-  /**
-   * Costs a read no more than a count. Throws `OverloadedError` where as many as are remembered wait to be recorded: what was read must
-   * then not be given.
-   */
+  /** Only counts the read. Throws `OverloadedError` if the maximum number of entries is waiting to be recorded; the values read must not be returned then. */
   note({ tenant, actor, principal, via }: Caller, run: string): void {
     const nowMs = this.#deps.effects.nowMs()
     const at = new Date(nowMs).toISOString()
@@ -68,12 +65,12 @@ export class PayloadReads implements AsyncDisposable {
     if (this.#counted.size >= FLUSH_AT) this.#flushSoon(nowMs)
   }
 
-  /** Every try is at all of them: while the record does not take them, one reader more must not be a try more. */
+  /** Each attempt writes all entries: while recording fails, a further reader must not cause a further attempt. */
   #flushSoon(nowMs: number): void {
     if (this.#underWay === 0 && Math.abs(nowMs - this.#failedMs) >= RETRY_MS) void this.flush()
   }
 
-  /** Resolves once what was counted so far is on record. What cannot be put there now stays counted. */
+  /** Resolves once the writes for the reads counted so far have ended. Entries that could not be recorded stay counted. */
   flush(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write())
     return this.#writing

@@ -1,4 +1,4 @@
-/** @module Why a question is not one that its query takes. */
+/** @module Validates an audit question against the definition of its query. */
 import type { FilterName } from '../../../schemas/audit-fields.ts'
 import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
@@ -10,7 +10,7 @@ export const SPEND_BY: readonly SpendBy[] = ['run', 'agent', 'model', 'day', 'mo
 
 const WHOLE: readonly string[] = ['spend', 'open-reservations']
 
-/** Undefined where there is nothing to object to. */
+/** Undefined if the question is valid. */
 export function questionFault(question: AuditQuestion, definition: AuditQueryDefinition): string | undefined {
   return filterFault(question, definition) ?? spendFault(question)
 }
@@ -40,7 +40,7 @@ function spendFault(question: AuditQuestion): string | undefined {
   return undefined
 }
 
-/** For a caller of one run or of one agent. */
+/** The refusal for a caller that is bound to one run or one agent. */
 export function wholeTenantOnly(caller: Caller): AuditRefusal {
   const code = caller.run === undefined ? 'agent-mismatch' : 'run-mismatch'
   return { ok: false, code, detail: ofWholeTenant(caller)?.detail ?? '' }

@@ -1,15 +1,15 @@
-/** @module How far the index has to be for a question, and what its answer is then as of. */
+/** @module Brings the index far enough for a query, and derives the `asOf` of its answer. */
 import type { AuditIndex, AuditPin } from '../../store/audit-index.ts'
 import { ViewBehindError } from '../read/view-behind.ts'
 import type { AsOf } from './audit-reads.ts'
 
 export interface ReachDeps {
   readonly index: Pick<AuditIndex, 'size'>
-  /** Brings the index to where the store is now, as far as it can. */
+  /** Brings the index up to the current end of the store, as far as it can. */
   readonly catchUp: () => Promise<void>
 }
 
-/** Where the index cannot follow the store it answers of what it holds whole, and of nothing newer. */
+/** An index that cannot follow the store still answers for sizes that it covers completely, and for nothing newer. */
 export async function reachSize(
   { index, catchUp }: ReachDeps,
   tenant: string,

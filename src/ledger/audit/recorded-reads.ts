@@ -1,4 +1,4 @@
-/** @module The auditors' queries with their record: nothing is answered before it is on record who requested it. */
+/** @module The audit queries with recording: no query is answered before the read is recorded. */
 import type { AccessRead } from '../../access/audit-trail.ts'
 import type { AccessLog } from './access-log.ts'
 import type { AsOf, AuditQuestion, AuditReads } from './audit-reads.ts'

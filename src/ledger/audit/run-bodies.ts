@@ -1,4 +1,4 @@
-/** @module Runs as answers list them: what their rows in the index say together, and how a rollback ended, which its event alone says. */
+/** @module Runs as list items: aggregated from their rows in the index, with the outcome of a rollback, which only its event contains. */
 import { declarationOf, type EventType } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { ROLLBACK_VERDICTS } from '../../../schemas/run-status.ts'
@@ -7,7 +7,7 @@ import type { AuditView, ReadableIndex, RunGroup } from '../../store/audit-index
 import { type EventDeps, eventsOf } from './audit-events.ts'
 import { missingRevisions, runGroup } from './sliced-groups.ts'
 
-/** Missing revisions that a row names; it counts them all. */
+/** Maximum number of missing revisions that an item names; their count is complete. */
 const MISSING_SHOWN = 20
 const ROLLED_BACK = 'RunCompensated' satisfies EventType
 
@@ -22,7 +22,7 @@ interface RunAsk {
 
 type FoundRun = RunGroup & { readonly missing: readonly number[] }
 
-/** In the order of `names`. Throws `DamagedIndexError`, and `ReaderLeftError` where the reader of `pace` has left. */
+/** Items in the order of `names`. Throws `DamagedIndexError`, and `ReaderLeftError` if the reader of `pace` has left. */
 export async function runBodies(deps: RunDeps, names: readonly string[], ask: RunAsk): Promise<readonly JsonObject[]> {
   const groups: FoundRun[] = []
   for (const name of names) groups.push(await foundRun(deps, name, ask))
@@ -40,7 +40,7 @@ async function foundRun({ index }: RunDeps, name: string, { view, pace }: RunAsk
   }
 }
 
-/** By the leaf of the end: the verdict of the rollback, and `seal` where the event that says it is broken. */
+/** By the leaf of the end event: the verdict of the rollback, and `seal` if that event does not verify. */
 async function rollbacksOf(
   deps: RunDeps,
   groups: readonly RunGroup[],

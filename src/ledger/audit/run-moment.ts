@@ -1,4 +1,4 @@
-/** @module Moments of a tenant's log: how large it was at a time, and which event of a run was its last one then. */
+/** @module Points in the past of a tenant's log: its size at a time, and the last event of a run at that point. */
 import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import type { AuditIndex } from '../../store/audit-index.ts'
@@ -11,7 +11,7 @@ export interface RunMomentDeps extends ReachDeps {
   readonly index: Pick<AuditIndex, 'rows' | 'row' | 'pin' | 'size'>
 }
 
-/** One log at one moment is the same for ever, so what is found of it may be passed on as a size. */
+/** The state of a log at a point in its past never changes, so the result may be passed on as a size. */
 export function runMoment(deps: RunMomentDeps): AuditReads['runMoment'] {
   return async (caller, runId, at) => {
     if (ofWholeTenant(caller) !== undefined) return wholeTenantOnly(caller)
@@ -36,7 +36,7 @@ function momentOf(
 }
 
 /**
- * Events up to the last one that was written at that time or before it. Times rise along a log; where a clock was set back, one of the
+ * Number of events up to the last one written at or before that time. Times increase along a log; if a clock was set back, the result is one of the
  * places where that time was passed.
  */
 function sizeAt(index: RunMomentDeps['index'], tenant: string, time: string): number {

@@ -1,7 +1,7 @@
 /**
- * @module The run list as of a size of the log. The list itself holds the present alone: which runs had begun comes from the auditors' index,
- * newest start first, and a run that went on since is folded again from its events up to there. A page looks at a bounded number of runs and
- * folds a bounded number of events; where either is used up it ends early, with the place where the next one goes on.
+ * @module The run list as of a size of the log. The list itself holds only the present state: the audit index lists the runs that had begun, newest
+ * start first, and a run that continued since is folded again from its events up to that point. A page looks at a bounded number of runs and folds a
+ * bounded number of events. When either bound is reached, the page ends early with the cursor of the next one.
  */
 import type { RunRowState } from '../../../projections/run-row.ts'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
@@ -23,9 +23,9 @@ import { beyondLog, otherLog, wholeTenantOnly } from './question-fault.ts'
 import { asOfPin, type ReachDeps, reachSize } from './reach-size.ts'
 import { windowedRows } from './windowed-rows.ts'
 
-/** Runs that one page looks at, whether they fit or not: some tenths of a second. */
+/** Maximum number of runs that one page looks at, whether they match or not: some tenths of a second of work. */
 const LOOKED_MAX = 2_000
-/** Events that one page folds; a run that had more is listed without what only a fold can tell. */
+/** Maximum number of events that one page folds. A run with more events is listed without the values that only a fold provides. */
 const FOLDED_MAX = 10_000
 const BATCH_RUNS = 100
 
@@ -44,7 +44,7 @@ interface RunsPage extends Pick<RunsAsOfRequest, 'after' | 'limit'> {
   readonly pace: Pace | undefined
 }
 
-/** A run as it was, or what is known of it without a fold. */
+/** A run as of that point, or its known part without a fold. */
 type Row = RunRow & { readonly notCounted?: true }
 
 export function runsAsOf(deps: RunsAsOfDeps): AuditReads['runs'] {
@@ -105,7 +105,7 @@ interface Sought {
   readonly pace: Pace | undefined
 }
 
-/** The runs of a view, with what is left to fold for one page. */
+/** The runs of a view, and the fold budget that is left for one page. */
 class Past {
   readonly #deps: RunsAsOfDeps
   readonly #view: AuditView
@@ -140,7 +140,7 @@ class Past {
     )
   }
 
-  /** Undefined where it does not fit, or is no run; `later`: this page has folded as much as it may. */
+  /** Undefined if the run does not match, or if the row does not start a run; `later` if this page has reached its fold limit. */
   async row({ run, stream, revision }: AuditRow): Promise<Row | 'later' | undefined> {
     const { tenant } = this.#view
     if (run === undefined || stream !== runStream(tenant, run) || revision !== 0) return undefined
@@ -170,7 +170,10 @@ class Past {
     return state === undefined ? undefined : rowOf(tenant, run, state)
   }
 
-  /** By its start and what the index says of its end: whether the filter's other conditions held is not known, so it is not left out. */
+  /**
+   * A row from the start of the run and the end event in the index. Whether the other conditions of the filter were met is not known, so the run is
+   * not left out.
+   */
   async #unfolded(run: string, { revision, time }: AuditRow): Promise<Row | 'later' | undefined> {
     const first = await this.#fold(run, 0)
     if (first === 'later' || first === undefined) return first

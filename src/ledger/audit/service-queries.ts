@@ -1,4 +1,7 @@
-/** @module What auditors ask of the ledger's own record, beside the queries of their tenant's index (`audit-queries.ts`): HTTP and the command line are made of it. */
+/**
+ * @module The audit queries over the ledger's own record, in addition to those over the tenant's index (`audit-queries.ts`): HTTP and the command
+ * line are generated from this table.
+ */
 import type { EventQuery } from '../../../schemas/event-query.ts'
 
 export const SERVICE_QUERIES = {
@@ -14,6 +17,6 @@ export const SERVICE_QUERIES = {
   },
 } as const
 
-/** Of the fields of audit queries, those that a header answers. */
+/** The fields of audit queries that can be evaluated on a header alone. */
 export type ServiceFilter = Pick<EventQuery, 'since' | 'until' | 'types'>
 export type ServiceQueryName = keyof typeof SERVICE_QUERIES

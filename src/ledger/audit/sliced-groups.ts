@@ -1,6 +1,6 @@
 /**
- * @module Groups of many events, requested a stretch of the log at a time: no statement is longer for a larger log, other work goes on in
- * between, and whoever has left is asked for nothing more. What is kept meanwhile is a page.
+ * @module Aggregates many events into groups, one range of the log at a time: the duration of a statement does not depend on the size of the log,
+ * other work runs in between, and the work stops when the reader has left. Only one page is held in memory.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hasPart } from '../../../schemas/one-case.ts'
@@ -8,14 +8,17 @@ import { ScanWindow } from '../../resources/scan-window.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, AuditIndex, AuditView, LeafWindow, RunGroup } from '../../store/audit-index.ts'
 
-/** Rows of one statement: half a millisecond. */
+/** Maximum number of rows per statement: half a millisecond. */
 export const STRETCH_ROWS = 500
-/** Runs of one statement: about a millisecond. */
+/** Maximum number of runs per statement: about a millisecond. */
 const STRETCH_RUNS = 250
 
 type StartFilter = Pick<AuditFilter, 'since' | 'until' | 'run' | 'runContains'>
 
-/** The names of all runs that began within the period, in their order, whatever they hold. Throws `ReaderLeftError` where the reader of `pace` has left. */
+/**
+ * The names of all runs that began within the period, in their order, regardless of their events. Throws `ReaderLeftError` if the reader of `pace`
+ * has left.
+ */
 export async function* runNames(
   index: Pick<AuditIndex, 'runStarts' | 'runPart'>,
   view: AuditView,
@@ -45,7 +48,7 @@ export async function* runNames(
   }
 }
 
-/** What the events of a run say together; undefined where there are none. */
+/** Aggregate of the events of a run; undefined if there are none. */
 export async function runGroup(
   index: Pick<AuditIndex, 'runPart'>,
   view: AuditView,
@@ -63,7 +66,7 @@ export async function runGroup(
   return whole
 }
 
-/** The first `limit` revisions of a run that are not there. Throws `ReaderLeftError`. */
+/** The first `limit` missing revisions of a run. Throws `ReaderLeftError`. */
 export async function missingRevisions(
   index: Pick<AuditIndex, 'missingRevisions'>,
   view: AuditView,
@@ -80,7 +83,7 @@ export async function missingRevisions(
   return found
 }
 
-/** Two parts of one run, the earlier revisions first. */
+/** Joins two parts of one run; `first` has the earlier revisions. */
 function joined(first: RunGroup, then: RunGroup): RunGroup {
   const end = (then.end?.leaf ?? -1) > (first.end?.leaf ?? -1) ? then.end : first.end
   return {
@@ -114,8 +117,8 @@ interface Summed<T> extends Summing<T> {
 }
 
 /**
- * The first `limit` groups of the first `size` leaves. A group among the first of all is among the first of every window that it occurs in,
- * so that what comes after `limit` others may be forgotten.
+ * The first `limit` groups of the first `size` leaves. A group that is among the first overall is among the first of every window in which it occurs,
+ * so groups after the first `limit` can be dropped.
  */
 export async function summedGroups<T>(
   summed: Summed<T>,
@@ -141,12 +144,12 @@ export async function summedGroups<T>(
   return sums
 }
 
-/** Both in the order of their keys; the first `limit` of all. */
+/** Merges two lists in the order of their keys; returns the first `limit` groups. */
 export function mergedGroups<T>(a: readonly T[], b: readonly T[], summing: Summing<T>): readonly T[] {
   return merged(a, b, summing).slice(0, summing.limit)
 }
 
-/** As the index orders keys: by the bytes of their texts. */
+/** The order of keys in the index: by the bytes of their texts. */
 export function compareBytes(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

@@ -1,4 +1,4 @@
-/** @module Rows of a rare filter, looked for a stretch of the log at a time: this thread is shared with whoever appends. */
+/** @module Searches the rows of a rare filter one range of the log at a time, because this thread is shared with writers. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import { ScanWindow } from '../../resources/scan-window.ts'
@@ -11,7 +11,7 @@ interface Walk {
   readonly window?: ScanWindow
 }
 
-/** As one read of all `size` leaves would give them. Throws `ReaderLeftError` where the reader of `pace` has left. */
+/** The same rows that one read of all `size` leaves would return. Throws `ReaderLeftError` if the reader of `pace` has left. */
 export async function windowedRows(
   rowsOf: (page: LeafPage) => readonly AuditRow[],
   { after, limit, newestFirst = false }: LeafPage,

@@ -1,4 +1,4 @@
-/** @module One event on a stream of the ledger's own facts: founding, rotations, checkpoints, exports. */
+/** @module Seals and appends one event of the ledger's own facts: founding, rotations, checkpoints, exports. */
 import type { Json } from '../../../schemas/json.ts'
 import type { Expectation } from '../../signing/check.ts'
 import { sealEvents } from '../../signing/seal.ts'
@@ -7,7 +7,7 @@ import type { Caller } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import type { Sealer } from './sealer.ts'
 
-/** Who writes the ledger's own facts. */
+/** Actor of the ledger's own facts. */
 const LEDGER_ACTOR = 'countersign'
 
 export interface FactDeps {
@@ -20,9 +20,9 @@ export interface Fact {
   readonly tenant: string
   readonly type: string
   readonly data: Json
-  /** In whose name it is written; absent: the ledger's own. */
+  /** The actor in whose name it is written; if absent, the ledger itself. */
   readonly by?: Pick<Caller, 'actor' | 'principal' | 'via'>
-  /** Where it goes: the stream, and what stands before it. */
+  /** Where the fact is appended: the stream, and the state of the stream before it. */
   readonly at: Expectation
 }
 
@@ -30,7 +30,7 @@ export function appendFact(deps: FactDeps, fact: Fact): Promise<AppendResult> {
   return deps.store.append(sealFact(deps, fact).append)
 }
 
-/** The append of one fact, and what it says about the next event of its stream. */
+/** The append of one fact, and the expectation for the next event of its stream. */
 export function sealFact(
   { sealer, effects }: Omit<FactDeps, 'store'>,
   { tenant, type, data, by, at }: Fact,

@@ -1,4 +1,4 @@
-/** @module All keys of one run, for whoever is to check its macs: on record first, and only once nothing can follow. */
+/** @module Discloses all keys of one run, so that others can verify its MACs: recorded first, and only once nothing can follow in the run. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { ofAllAgents, withinRun } from '../../access/check-access.ts'
@@ -16,7 +16,7 @@ export interface DiscloseDeps {
   readonly ledgerId: string
 }
 
-/** The body is the file that `verify --run-key` reads: a key for each key id that sealed an event of the run. */
+/** The returned value is the file that `verify --run-key` reads: one key for each key id that sealed an event of the run. */
 export async function discloseRunKeys(
   { write, store, sealer, ledgerId }: DiscloseDeps,
   caller: Caller,

@@ -1,4 +1,4 @@
-/** @module The keys that files beside the store are sealed with: derived from the ledger's, of no use for anything else. */
+/** @module The keys that seal the files next to the store: derived from the keys of the ledger, and used for nothing else. */
 import { createHmac, createSecretKey } from 'node:crypto'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
 import { textMacHex } from '../../signing/digests.ts'
@@ -8,18 +8,18 @@ import type { FileGuard } from '../../store/derived-file.ts'
 import type { KeySource } from '../ports.ts'
 
 /**
- * `file` names the kind of file: what one is sealed with opens no other. A seal under a key that was rotated away does not hold, since a
- * key is rotated because somebody may have it: the file is then rebuilt.
+ * `file` names the kind of file; a key for one kind does not open another. A seal under a rotated key is invalid, because a key is rotated when
+ * somebody else may have it; the file is then rebuilt.
  */
 export function fileGuard(keys: KeySource, file: string): FileGuard {
   const current = currentKey(keys.current().ring)
-  // No run's stream is named so, and no disclosure gives this key away.
+  // No stream of a run has this name, so no disclosure gives this key away.
   return guardUnder(current.kid, deriveRunKey(current.secret, SYSTEM_TENANT, `derived/${file}`))
 }
 
 /**
- * The guard of the logs' file, under the key that signs checkpoints: whoever holds that key could sign any log without this file, and
- * a rotation of the ring need not cost it, since making it again means reading the whole history.
+ * The guard of the file of the logs, under the key that signs checkpoints. A holder of that key could sign any log without this file, and a rotation
+ * of the ring need not invalidate the file, since rebuilding it means reading the whole history.
  */
 export function logFileGuard(keys: KeySource): FileGuard {
   const seed = keys.current().checkpointKey.export({ format: 'jwk' }).d ?? ''

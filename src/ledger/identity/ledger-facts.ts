@@ -1,4 +1,7 @@
-/** @module Facts that others cause on a tenant's ledger stream, such as its exports: durable when recorded, in order, by many writers. */
+/**
+ * @module Facts about actions of callers, such as exports, in the ledger stream of a tenant: durable once recorded, in order, with several concurrent
+ * writers.
+ */
 import { ledgerStream } from '../../../schemas/names.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
 import { type AppendResult, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
@@ -6,10 +9,10 @@ import { wasWritten } from '../../store/was-written.ts'
 import { expectedNext } from '../read/verified-events.ts'
 import { type Fact, type FactDeps, sealFact } from './append-fact.ts'
 
-/** Who reads is put on record before the answer leaves: that record cannot be written, as on a full disk. What was asked for may well be readable. */
+/** Reads are recorded before the answer is sent, and that record cannot be written, as on a full disk. The requested data may well be readable. */
 export class NotOnRecordError extends StoreUnavailableError {}
 
-/** Checkpoints and other processes write the same stream. */
+/** Number of attempts, because checkpoints and other processes write to the same stream. */
 const APPEND_AGAIN_MAX = 8
 const APPEND_AGAIN_MS = 5
 const RETRY_AFTER_MS = 1_000
@@ -23,8 +26,8 @@ export class LedgerFacts {
   }
 
   /**
-   * Resolves once it is durable. Throws `NotOnRecordError` where the store does not take it: then it may or may not be there. `exists` is asked about
-   * all that stands before the place it would take: of two processes that find the same, one records it.
+   * Resolves once the fact is durable. Throws `NotOnRecordError` if the store does not accept it; it may or may not have been written then. `exists`
+   * is evaluated on everything before the place of the fact: if two processes find the same fact, only one records it.
    */
   async record(fact: Omit<Fact, 'at'>, exists?: () => Promise<boolean>): Promise<void> {
     const before = this.#turns.get(fact.tenant) ?? Promise.resolve()
@@ -52,7 +55,7 @@ export class LedgerFacts {
     throw new NotOnRecordError(`other writers hold ${ledgerStream(fact.tenant)}`, RETRY_AFTER_MS)
   }
 
-  /** What the last event of the stream says about the next one. */
+  /** The expectation for the next event, from the last event of the stream. */
   async #expectation(stream: string): Promise<Expectation> {
     const { store, sealer } = this.#deps
     const head = await store.head(stream)

@@ -1,4 +1,4 @@
-/** @module One ledger, one identity: the founding event, and the rotations behind it (STR-3). */
+/** @module The identity of a ledger: its founding event, and the key rotations after it (STR-3). */
 
 import type { EventBody } from '../../../schemas/events.ts'
 import { EVENTS } from '../../../schemas/events.ts'
@@ -13,13 +13,13 @@ import type { LogKeys } from './log-keys.ts'
 import type { Sealer } from './sealer.ts'
 import { loadSnapshot, type SnapshotDeps, type SystemStream, saveSnapshot } from './system-snapshot.ts'
 
-/** Where nobody named the logs: the ledger's own id keeps two ledgers' logs apart. */
+/** Used if the origin of the logs was not configured; the id of the ledger keeps the logs of two ledgers apart. */
 const DEFAULT_ORIGIN = 'countersign.local'
 const APPEND_AGAIN_MAX = 8
 const ROTATE_AGAIN_MS = 25
 const RETRY_AFTER_MS = 1_000
 
-/** The keys do not belong to this store, or the store is not whole enough to say. The message says what to do. */
+/** The keys do not belong to this store, or the store is too damaged to tell. The message says what to do. */
 export class IdentityError extends Error {
   readonly code: 'foreign-keys' | 'foreign-verifier-key' | 'ledger-damaged' | 'no-ledger'
 
@@ -38,11 +38,14 @@ export interface LedgerIdentityDeps extends Pick<SnapshotDeps, 'views'> {
   readonly effects: Effects
   readonly log: Log
   readonly origin?: string | undefined
-  /** The store is another's to write: nothing is founded, no rotation is recorded. */
+  /** The store belongs to another writer: no ledger is founded and no rotation is recorded. */
   readonly readOnly?: boolean | undefined
 }
 
-/** The ledger's identity, made at the first start and checked at every later one. Throws `StoreUnavailableError` where the store takes no event now. */
+/**
+ * The identity of the ledger, created at the first start and checked at every later one. Throws `StoreUnavailableError` if the store accepts no event
+ * at the moment.
+ */
 export async function openLedgerIdentity(deps: LedgerIdentityDeps): Promise<EventBody<'LedgerCreated'>> {
   let reason: string | undefined
   for (let tries = 0; tries < APPEND_AGAIN_MAX; tries += 1) {
@@ -64,12 +67,12 @@ export async function openLedgerIdentity(deps: LedgerIdentityDeps): Promise<Even
   )
 }
 
-/** What waiting may mend, as whoever holds the tables lets go of them. */
+/** A failure that may resolve with time, such as a lock on the tables that another process holds. */
 function notTaken(type: string, reason: string): StoreUnavailableError {
   return new StoreUnavailableError(`${type} could not be written: ${reason}`, RETRY_AFTER_MS)
 }
 
-/** Writes nothing. Throws `IdentityError` where the keys do not belong to the ledger in this store; an empty store has none. */
+/** Writes nothing. Throws `IdentityError` if the keys do not belong to the ledger in this store; an empty store has no ledger. */
 export async function refuseForeignKeys(deps: LedgerIdentityDeps): Promise<void> {
   const known = await readSystemStream(deps)
   if (known !== undefined) checkIdentity(deps, known)
@@ -79,17 +82,17 @@ function nothingHere(): IdentityError {
   return new IdentityError('no-ledger', 'there is no ledger in this store yet: name the store with --data or --store')
 }
 
-/** What kept it from being written, as far as the store reported. */
+/** Writes the founding event. Resolves to the reason why it was not written, if the store reported one. */
 async function found(deps: LedgerIdentityDeps): Promise<string | undefined> {
   const { effects, keys } = deps
   const ledgerId = effects.newId()
   const origin = deps.origin ?? `${DEFAULT_ORIGIN}/${ledgerId}`
   const { kid } = currentKey(keys.current().ring)
   deps.sealer.sealWith(kid)
-  // The oldest: a key that was rotated before its ledger began is followed by its successors, on record.
+  // The oldest key: if it was rotated before the ledger was founded, its successors are recorded next.
   const data = { v: 1, ledgerId, origin, kid, verifierKey: deps.logKeys.verifiers(origin)[0]?.text ?? '' }
   const at = firstExpectation(SYSTEM_STREAM)
-  // Whether it was written is seen by reading on.
+  // Whether it was written is determined by reading the stream again.
   const result = await appendFact(deps, { tenant: SYSTEM_TENANT, type: 'LedgerCreated', data, at })
   return reasonOf(result)
 }
@@ -98,10 +101,10 @@ function reasonOf(result: AppendResult): string | undefined {
   return 'detail' in result ? result.detail : undefined
 }
 
-/** A start that reads so many events of the ledger's own stream keeps what it knows. */
+/** Number of events of the ledger's own stream after which a start saves a snapshot of it. */
 const SNAPSHOT_EVERY_EVENTS = 32
 
-/** From what was kept of it on, each event checked. */
+/** Reads the stream from its snapshot on, and verifies each event. */
 async function readSystemStream(deps: LedgerIdentityDeps): Promise<SystemStream | undefined> {
   const { store, sealer, readOnly } = deps
   const snapshot = await loadSnapshot(deps)
@@ -169,8 +172,8 @@ function checkIdentity(deps: LedgerIdentityDeps, { founding, kid, logKey }: Syst
 }
 
 /**
- * Puts each key that the ring has gained on record, sealed by the key before it, and each new key of the logs, signed for by the key before
- * it; then the newest ones are used. Throws where the store does not take it: the old keys stay in use.
+ * Records each new key of the ring, sealed with the key before it, and each new key of the logs, signed by the key before it; then the newest keys
+ * are used. Throws if the store does not accept an event; the old keys stay in use then.
  */
 export async function recordRotations(deps: LedgerIdentityDeps): Promise<void> {
   const { sealer, logKeys, log, effects } = deps
@@ -205,7 +208,7 @@ interface Rotation {
   readonly message: string
 }
 
-/** The next key of the key file that is not on record yet. */
+/** The next key of the key file that is not recorded yet. */
 function nextRotation({ sealer, logKeys }: LedgerIdentityDeps, known: SystemStream): Rotation | undefined {
   const { kid: previousKid, founding, logKey } = known
   const next = sealer.ring.keys[ringIndex(sealer.ring, previousKid) + 1]

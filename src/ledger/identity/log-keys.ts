@@ -1,6 +1,6 @@
 /**
- * @module The keys that sign this ledger's logs: all whose checkpoints count, oldest first, and the one that signs now. A new key of the
- * key file signs once its succession is on record (LOG-28); a successor that another process recorded is known by its note.
+ * @module The keys that sign the logs of this ledger: all keys whose checkpoints are valid, oldest first, and the current signing key. A new key of
+ * the key file signs once its succession is recorded (LOG-28); a successor recorded by another process is learned from its note.
  */
 import type { KeyObject } from 'node:crypto'
 import { readSuccession } from '../../merkle/key-succession.ts'
@@ -17,7 +17,7 @@ export interface NextLogKey {
 
 export class LogKeys {
   readonly #source: KeySource
-  /** Public halves, oldest first: those of the key file, and what was learned from the record beyond them. */
+  /** Public keys, oldest first: those of the key file, and further ones learned from the store. */
   #chain: readonly KeyObject[]
   #successions: readonly string[]
   #signer: KeyObject
@@ -31,32 +31,32 @@ export class LogKeys {
     this.#signer = keys.checkpointKey
   }
 
-  /** Private half of the key that signs now. */
+  /** Private key that signs at the moment. */
   get signer(): KeyObject {
     return this.#signer
   }
 
-  /** Another number whenever the keys are others. */
+  /** Changes whenever the keys change. */
   get generation(): number {
     return this.#generation
   }
 
-  /** Signed notes that lead from each key to the one after it. */
+  /** Signed notes that lead from each key to its successor. */
   get successions(): readonly string[] {
     return this.#successions
   }
 
-  /** Whose checkpoints of the log count, oldest first. */
+  /** Verifiers of the keys whose checkpoints of the log are valid, oldest first. */
   verifiers(name: string): readonly NoteVerifier[] {
     return this.#chain.map((key) => noteVerifier(name, key))
   }
 
-  /** The verifier of what is signed now. */
+  /** The verifier of the current signing key. */
   signing(name: string): NoteVerifier {
     return noteVerifier(name, this.#signer)
   }
 
-  /** Takes over what the key file has gained. What signs stays the same until `signWith`. */
+  /** Loads new keys of the key file. The signing key stays the same until `signWith`. */
   reload(): void {
     const keys = this.#source.current()
     const chain = logKeyChain(keys)
@@ -64,7 +64,7 @@ export class LogKeys {
     this.#set(chain, keys.formerLogKeys.map(successionOf))
   }
 
-  /** Takes over the newest key's successor, by a succession on record. Anything that is none is passed over. */
+  /** Adds the successor of the newest key from a recorded succession. A note that is not such a succession is ignored. */
   learn(note: string): void {
     const read = readSuccession(note)
     const newest = this.#chain.at(-1)
@@ -72,7 +72,7 @@ export class LogKeys {
     this.#set([...this.#chain, read.to.key], [...this.#successions, note])
   }
 
-  /** From now on this key signs, named as it stands on record under the ledger's origin. False where the key file does not hold it. */
+  /** Makes this key the signing key; it is named as recorded under the origin of the ledger. Returns false if the key file does not hold it. */
   signWith(origin: string, verifierKey: string): boolean {
     const { checkpointKey } = this.#source.current()
     const signer = [this.#signer, checkpointKey].find((key) => noteVerifier(origin, key).text === verifierKey)
@@ -82,12 +82,12 @@ export class LogKeys {
     return true
   }
 
-  /** Place of a key on record among those of the key file, oldest first; -1 where it holds no such key. */
+  /** Index of a recorded key among the keys of the key file, oldest first; -1 if the file does not hold it. */
   placeInFile(origin: string, verifierKey: string): number {
     return logKeyChain(this.#source.current()).findIndex((key) => noteVerifier(origin, key).text === verifierKey)
   }
 
-  /** What the key file says of the key after the one on record; undefined where that one is the newest, or none of the file's. */
+  /** The next key after the recorded one according to the key file; undefined if the recorded key is the newest, or is not in the file. */
   nextAfter(origin: string, verifierKey: string): NextLogKey | undefined {
     const keys = this.#source.current()
     const at = this.placeInFile(origin, verifierKey)

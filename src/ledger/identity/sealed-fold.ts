@@ -1,4 +1,7 @@
-/** @module Folds saved in the views, under a mac of the ring: a file that anybody can write must not decide anything. Losing one loses nothing. */
+/**
+ * @module Saves folds in the views under a MAC of the key ring, because a file that others can write must not decide anything. A lost fold costs only
+ * time.
+ */
 import { createHmac } from 'node:crypto'
 import { sameText } from '../../signing/same-text.ts'
 import type { FoldRow, ViewStore } from '../../store/view-store.ts'
@@ -6,7 +9,7 @@ import type { Sealer } from './sealer.ts'
 
 export interface SealedFolds {
   readonly sealer: Sealer
-  /** Absent where nothing is saved. */
+  /** Absent if nothing is saved. */
   readonly views?: Pick<ViewStore, 'loadFold' | 'saveFold'> | undefined
 }
 
@@ -14,11 +17,11 @@ export interface FoldPlace {
   readonly tenant: string
   readonly stream: string
   readonly projection: string
-  /** What the mac is over, before the text: says what kind of fold it is. */
+  /** Text that the MAC covers before the fold; it identifies the kind of fold. */
   readonly prefix: string
 }
 
-/** What `parse` makes of the fold; undefined where there is none that is whole, a key of the ring vouches for, and `parse` takes. */
+/** The parsed fold; undefined if there is none that is intact, has a valid MAC of the ring, and is accepted by `parse`. */
 export function loadSealedFold<T>(
   { sealer, views }: SealedFolds,
   place: FoldPlace,
@@ -33,7 +36,7 @@ export function loadSealedFold<T>(
   })
 }
 
-/** False where no key seals it. Views that cannot take it cost time at the next load, and nothing else. */
+/** False if there is no key for the MAC. If the views cannot save the fold, only the next load takes longer. */
 export function saveSealedFold(
   { sealer, views }: SealedFolds,
   place: FoldPlace,

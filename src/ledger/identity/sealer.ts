@@ -1,4 +1,4 @@
-/** @module The key that seals now, and the run keys of every key there was; swapped as one when the ring changes. */
+/** @module The current sealing key, and the run keys of all keys of the ring; replaced together when the ring changes. */
 
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { MacKey } from '../../signing/digests.ts'
@@ -17,7 +17,7 @@ export interface StreamKey {
   readonly key: MacKey
 }
 
-/** An event of the store that is not the one that was sealed for its place. */
+/** A stored event that is not the one that was sealed for its place. */
 export interface SealFault {
   readonly stream: string
   readonly revision: number
@@ -25,12 +25,12 @@ export interface SealFault {
   readonly message: string
 }
 
-/** Faults that are kept for the first who listens. */
+/** Maximum number of faults that are kept for the first listener. */
 const UNHEARD_MAX = 1_000
 
 export class Sealer {
   readonly #onFault: ((fault: SealFault) => void)[] = []
-  /** Found at the start, before anybody listened. */
+  /** Faults found at the start, before a listener was registered. */
   readonly #unheard: SealFault[] = []
   readonly #source: KeySource
   readonly #maxKeyBytes: number | undefined
@@ -38,7 +38,7 @@ export class Sealer {
   #runKeys: RunKeyCache
   #kid: string
 
-  /** `memory` bounds the run keys that are kept. */
+  /** `memory` bounds the cache of run keys. */
   constructor(source: KeySource, memory?: MemoryBudget) {
     this.#maxKeyBytes = memory?.limitOf('run-keys')
     this.#source = source
@@ -52,13 +52,13 @@ export class Sealer {
     return createRunKeys(ring, this.#maxKeyBytes === undefined ? {} : { maxBytes: this.#maxKeyBytes })
   }
 
-  /** Calls back for every event that was read and did not verify, as often as it is read. */
+  /** Registers a listener for every event that is read and does not verify, called each time it is read. */
   onFault(listener: (fault: SealFault) => void): void {
     this.#onFault.push(listener)
     for (const fault of this.#unheard.splice(0)) listener(fault)
   }
 
-  /** Called by whoever checks what the store holds. */
+  /** To be called by code that verifies the contents of the store. */
   faultFound(fault: SealFault): void {
     for (const listener of this.#onFault) listener(fault)
     if (this.#onFault.length === 0 && this.#unheard.length < UNHEARD_MAX) this.#unheard.push(fault)
@@ -76,7 +76,7 @@ export class Sealer {
     return this.#kid
   }
 
-  /** Place of the sealing key in the ring: within a stream it never falls. */
+  /** Index of the sealing key in the ring; within a stream it never decreases. */
   get ringIndex(): number {
     return ringIndex(this.#ring, this.#kid)
   }
@@ -88,13 +88,13 @@ export class Sealer {
     return { kid: this.#kid, key }
   }
 
-  /** The key an event was sealed with; on an unknown `kid` the ring is read again before it is judged. */
+  /** The key with which an event was sealed; for an unknown `kid` the ring is reloaded first. */
   keyOf(kid: string, tenant: string, stream: string): MacKey | undefined {
     if (ringIndex(this.#ring, kid) < 0) this.reload()
     return this.#runKeys.keyFor(kid, tenant, stream)
   }
 
-  /** Takes the source's ring over for checking. What seals stays the same until `sealWith`. */
+  /** Uses the ring of the source for verification. The sealing key stays the same until `sealWith`. */
   reload(): void {
     const { ring } = this.#source.current()
     if (ring === this.#ring) return
@@ -102,13 +102,13 @@ export class Sealer {
     this.#runKeys = this.#keysOf(ring)
   }
 
-  /** The key for an event behind one that key `index` sealed: a process that has not heard of a rotation must not fall behind it. */
+  /** Seals with key `index` if that is newer than the current one: a process that does not know of a rotation yet must not fall behind it. */
   notBefore(index: number | undefined): void {
     const key = index === undefined || index <= this.ringIndex ? undefined : this.#ring.keys[index]
     if (key !== undefined) this.#kid = key.kid
   }
 
-  /** From now on new events are sealed with this key: KeyRotated is on record. */
+  /** Seals new events with this key from now on, once its KeyRotated event is recorded. */
   sealWith(kid: string): void {
     this.#kid = kid
   }

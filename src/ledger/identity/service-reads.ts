@@ -1,6 +1,6 @@
 /**
- * @module What a tenant's auditors are told of the ledger's own record, which is in no tenant's log: of the service what concerns everybody,
- * of tokens those for the tenant (LOG-35). Read from the store, newest first, each record's seal checked for the answer.
+ * @module The part of the ledger's own record, which is in no tenant's log, that auditors of a tenant may read: service events that concern all
+ * tenants, and tokens issued for the tenant (LOG-35). Read from the store, newest first, with the seal of each record checked.
  */
 import { declarationOf, EVENTS } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
@@ -19,10 +19,10 @@ interface ReadsDeps {
   readonly sealer: Sealer
 }
 
-/** Events that one page looks at, whether they are shown or not: many tokens may be another tenant's. */
+/** Maximum number of events that one page looks at, whether they are shown or not: many tokens may belong to other tenants. */
 const LOOKED_MAX = 2_000
 
-/** Settings that say how what is audited comes about; places, addresses and limits of the machine are the operator's own. */
+/** Settings that affect what is audited; paths, addresses and resource limits are private to the operator. */
 const SHOWN_SETTINGS: ReadonlySet<string> = new Set([
   'store',
   'origin',
@@ -78,7 +78,7 @@ function itemOf(record: ReadRecord, filter: ServiceFilter, shown: Shown): JsonOb
   return fields && { time, type, ...fields, event: id }
 }
 
-/** By the header; a clock that was set back ends no page early. */
+/** Filters by the header. A clock that was set back does not end a page early. */
 function fits({ time, type }: Header, { since, until, types }: ServiceFilter): boolean {
   const atMs = Date.parse(time)
   if (since !== undefined && !(atMs >= Date.parse(since))) return false
@@ -98,7 +98,7 @@ function historyItem({ header: { type }, data }: LedgerEvent): JsonObject | unde
   }
 }
 
-/** A record that does not fit is shown by its place alone: its seal says the rest. */
+/** A record that does not match the schema is shown with its place only; its seal says the rest. */
 function tokenItem({ header: { type }, data }: LedgerEvent, tenant: string): JsonObject | undefined {
   if (type !== 'TokenIssued') return undefined
   const body = EVENTS.TokenIssued.schema.safeParse(data).data

@@ -1,4 +1,4 @@
-/** @module What is on record of the processes that serve the ledger: starts and ends, settings, tokens. In the log of the ledger's own facts. */
+/** @module Records facts about the processes that serve the ledger: starts and stops, settings, tokens. They are in the log of the ledger's own facts. */
 
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
 import { type Json, parseJsonOrUndefined } from '../../../schemas/json.ts'
@@ -38,7 +38,7 @@ export function serviceRecord({ store, sealer, facts, newId }: ServiceDeps): Ser
 
 type SettingTexts = Readonly<Record<string, string>>
 
-/** Of the last start on record; undefined before the first. */
+/** Settings of the last recorded start; undefined before the first. */
 async function lastSettings(store: ServiceDeps['store']): Promise<SettingTexts | undefined> {
   for await (const page of store.readStream(SYSTEM_STREAM, { direction: 'backwards' })) {
     for (const { header, data } of page) {

@@ -1,6 +1,6 @@
 /**
- * @module What the start knows of the ledger's own stream, kept in the views under a mac of the ring, so that it reads only what came since.
- * Losing it costs one reading of the whole stream.
+ * @module A snapshot of the ledger's own stream, kept in the views under a MAC of the key ring, so that a start reads only later events. If it is
+ * lost, the whole stream is read once.
  */
 
 import type { EventBody } from '../../../schemas/events.ts'
@@ -15,7 +15,7 @@ export interface SystemStream {
   readonly founding: EventBody<'LedgerCreated'>
   /** The last key that the ledger announced for its seals. */
   readonly kid: string
-  /** Verifier key, under the origin, of the key that the ledger announced last for its logs. */
+  /** Verifier key, under the origin, of the last key that the ledger announced for its logs. */
   readonly logKey: string
   readonly next: Expectation
 }
@@ -31,16 +31,16 @@ const PLACE: FoldPlace = {
   prefix: 'countersign/system-snapshot/v1\n',
 }
 
-/** Undefined where there is none that is whole, is this ledger's, and is about the store as it is. */
+/** Undefined if there is none that is intact, belongs to this ledger, and matches the current store. */
 export async function loadSnapshot(deps: SnapshotDeps): Promise<SystemStream | undefined> {
   const known = loadSealedFold(deps, PLACE, ({ text }) => parseJson<SystemStream>(text))
   if (known === undefined) return undefined
-  // A store restored from a copy, or another one, has something else there, or nothing.
+  // A store that was restored from a copy, or a different one, has another event there, or none.
   const head = await readOne(deps.store, { stream: SYSTEM_STREAM, revision: known.next.revision - 1 })
   return head !== undefined && recordDigest(head.header) === known.next.prevDigest ? known : undefined
 }
 
-/** Views that cannot take it cost time at the next start, and nothing else. */
+/** If the views cannot save it, only the next start takes longer. */
 export function saveSnapshot(deps: SnapshotDeps, known: SystemStream): void {
   saveSealedFold(deps, PLACE, { revision: known.next.revision - 1, text: JSON.stringify(known) })
 }

@@ -1,6 +1,6 @@
 /**
- * @module What a reading of the history shows to be lost, judged from what was read itself: each event by its seal, a run by its links, a tenant's
- * history leaf by leaf against its log. Whoever makes a document of the events puts it into that document.
+ * @module Detects losses in events as they are read: each event is checked by its seal, a run by its links, and the history of a tenant leaf by leaf
+ * against its log. A document made from the events has to include the losses.
  */
 import { LOSSES_MAX, type Loss } from '../../../schemas/loss.ts'
 import { HASH_BYTES, sameHash } from '../../merkle/hashes.ts'
@@ -13,15 +13,15 @@ import { leavesUpTo } from '../log/leaf-places.ts'
 import { digestBytes } from '../log/log-deps.ts'
 
 export interface EventReading {
-  /** In the order of the history. */
+  /** Takes the next event, in the order of the history. */
   take(event: LedgerEvent): void
-  /** Nothing more comes. */
+  /** To be called after the last event. */
   end(): void
-  /** What was found so far, at most twenty. */
+  /** The losses found so far, at most twenty. */
   readonly losses: readonly Loss[]
 }
 
-/** Told of each event that is gone. */
+/** Called for each missing event. */
 export type OnMissing = (place: { readonly stream: string; readonly revision: number }) => void
 
 abstract class Reading implements EventReading {
@@ -42,7 +42,7 @@ abstract class Reading implements EventReading {
     if (code === 'missing') this.#onMissing({ stream, revision })
   }
 
-  /** False, and named, where the event is not the one that was sealed. */
+  /** False, with the loss recorded, if the event is not the one that was sealed. */
   protected isSealed({ seal, header }: LedgerEvent): boolean {
     if (seal !== 'invalid') return true
     this.lose('seal', header)
@@ -50,14 +50,14 @@ abstract class Reading implements EventReading {
   }
 }
 
-/** Events that answer a query, out of any streams: each by itself. */
+/** Events that match a query, from any streams: each one is checked on its own. */
 export class SealReading extends Reading {
   take(event: LedgerEvent): void {
     this.isSealed(event)
   }
 }
 
-/** A run from its first event on. */
+/** A run, from its first event on. */
 export class RunReading extends Reading {
   #next = 0
   #digest: string | undefined
@@ -76,7 +76,7 @@ export class RunReading extends Reading {
 
 export interface LeafRange {
   readonly tenant: string
-  /** Leaves of the log where the reading was pinned. */
+  /** Number of leaves of the log where the reading was pinned. */
   readonly size: number
   /** Exclusive. */
   readonly after: Position | undefined
@@ -89,7 +89,7 @@ export interface LeafSourceOfReading {
   readonly comparePositions: (a: Position, b: Position) => number
 }
 
-/** A stretch of a tenant's history: its events are the leaves of the log there, in their order, and no others. */
+/** A range of the history of a tenant: its events have to be exactly the leaves of the log there, in order. */
 export class LeafReading extends Reading {
   readonly #source: LeafSourceOfReading
   readonly #range: LeafRange
@@ -103,7 +103,7 @@ export class LeafReading extends Reading {
     this.#next = range.after === undefined ? 0 : leavesUpTo(source, range, range.after)
   }
 
-  /** The leaf that it is; undefined where it is none. */
+  /** Index of the leaf of the event; undefined if it has none. */
   take(event: LedgerEvent): number | undefined {
     const isSealed = this.isSealed(event)
     const leaf = digestBytes(event.digest)
@@ -132,7 +132,7 @@ export class LeafReading extends Reading {
     return hash !== undefined && sameHash(hash, leaf)
   }
 
-  /** Read once for all its leaves; the last one of a log again once it has grown. */
+  /** Each tile is read once for all its leaves; the last tile of a log is read again once it has grown. */
   readonly #tileOf = (tenant: string, level: number, index: number): Uint8Array | undefined => {
     const isLong = (this.#tile?.hashes.length ?? 0) > (this.#next % TILE_WIDTH) * HASH_BYTES
     if (this.#tile?.index !== index || !isLong) {

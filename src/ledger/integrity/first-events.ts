@@ -1,6 +1,6 @@
 /**
- * @module Once a start on a store that others administer: does it still hold the first event of every stream that the log knows? A server that was
- * configured to forget takes the oldest events of a stream, while nobody watched and without a trace in the stream; the log was here before.
+ * @module Once per start, for a store that others administer: checks whether it still holds the first event of every stream that the log knows. A
+ * server that is configured to discard data removes the oldest events of a stream without a trace in the stream; the log is older than that.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
@@ -20,7 +20,7 @@ export interface FirstEventsDeps {
   readonly effects: Pick<Effects, 'sleep'>
 }
 
-/** One question for many streams, one after the other. A store that is away is waited for. */
+/** Asks for many streams at once, batch after batch. Waits for an unavailable store. */
 export async function lookForFirstEvents(deps: FirstEventsDeps, signal: AbortSignal): Promise<void> {
   const { logStore } = deps
   for (const tenant of logStore.signedTenants()) {

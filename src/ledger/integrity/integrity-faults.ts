@@ -1,6 +1,6 @@
 /**
- * @module Events that do not verify, whoever found them: logged once, counted, and recorded as IntegrityFaultFound, once a
- * place (LOG-24). Lists and pages read them from the views, which follow that record.
+ * @module Events that do not verify, from all readers: logged once, counted, and recorded as IntegrityFaultFound, once per place (LOG-24). Lists and
+ * pages read them from the views, which follow these events.
  */
 import { ledgerStream, SYSTEM_TENANT } from '../../../schemas/names.ts'
 import type { KeyRing } from '../../signing/key-ring.ts'
@@ -14,11 +14,11 @@ import { sealFaults } from '../read/record-seal.ts'
 import type { RunList } from '../read/run-list.ts'
 import { faultsOnRecord, runListReached } from '../read/run-list-projection.ts'
 
-/** Of one tenant: where more is broken, the store has to be restored, and a list of a million places helps nobody. */
+/** Maximum number recorded per tenant: if more is broken, the store has to be restored, and a longer list would not help. */
 const ON_RECORD_MAX = 1_000
-/** Places that a process remembers to have looked at. */
+/** Maximum number of places that a process remembers as examined. */
 const KNOWN_MAX = 10_000
-/** A key that this process has not heard of yet may come with the next key file: it is named, and not recorded. */
+/** A key that this process does not know may come with the next key file: such a fault is reported and not recorded. */
 const NOT_YET_KNOWN = 'unknown-key'
 
 export interface IntegrityDeps {
@@ -28,18 +28,18 @@ export interface IntegrityDeps {
   readonly sealer: Sealer
   readonly facts: LedgerFacts
   readonly log: Log
-  /** The store is another's to write: what is found is only logged. */
+  /** The store belongs to another writer: faults are only logged. */
   readonly readOnly: boolean
-  /** RFC 3339, UTC. */
+  /** Current time: RFC 3339, UTC. */
   readonly now: () => string
 }
 
 export class IntegrityFaults {
   readonly #deps: IntegrityDeps
   readonly #known = new Set<string>()
-  /** When this process met each of them last: a fault that comes again after it was past is not past. */
+  /** When this process last met each fault: a fault that recurs is no longer considered as repaired. */
   readonly #metAt = new Map<string, string>()
-  /** Sealed with a key that the ring did not hold: on no record, and broken until a newer key file has it. */
+  /** Events sealed with a key that was not in the ring: not recorded, and treated as broken until a newer key file has the key. */
   #unknown: { readonly ring: KeyRing; readonly rows: Map<string, FaultRow> } | undefined
   #rows: readonly FaultRow[] = []
   #rowsOf: number | undefined
@@ -50,7 +50,7 @@ export class IntegrityFaults {
     deps.sealer.onFault((fault) => this.#read(fault))
   }
 
-  /** On record, of a tenant or of one of its streams. */
+  /** Recorded faults of a tenant or of one of its streams. */
   onRecord({ tenant, stream }: { readonly tenant?: string; readonly stream?: string }): readonly FaultRow[] {
     return this.#all().filter((row) => (tenant ?? row.tenant) === row.tenant && (stream ?? row.stream) === row.stream)
   }
@@ -63,7 +63,7 @@ export class IntegrityFaults {
     return [...recorded, ...[...rows.values()].filter((row) => !there.has(placeOf(row)))]
   }
 
-  /** Read from the views again only after they took some in: every page asks. */
+  /** Cached until the views have added faults, because every page asks for them. */
   #recorded(): readonly FaultRow[] {
     const { list, views } = this.#deps
     const { faultsSeen } = list
@@ -80,25 +80,25 @@ export class IntegrityFaults {
     return this.#rows
   }
 
-  /** When an event on record as broken was met last, as far as this process knows; RFC 3339, UTC. */
+  /** When a recorded fault was last met, as far as this process knows; RFC 3339, UTC. */
   metAt(row: FaultRow): string {
     const met = this.#metAt.get(placeOf(row)) ?? ''
     return met.localeCompare(row.foundAt) > 0 ? met : row.foundAt
   }
 
-  /** Resolves once everything that was found so far is on record, or could not be. */
+  /** Resolves once every fault found so far is recorded, or could not be. */
   settled(): Promise<void> {
     return this.#last
   }
 
-  /** A reading met it: it is read once more, as a bit that flipped on its way here is not in the store. */
+  /** A fault met by a reader: the event is read once more, because a bit that flipped in transit is not in the store. */
   #read(fault: SealFault): void {
     this.#once(fault, async () => {
       if (await this.#isStillThere(fault)) await this.#take(fault, 'read')
     })
   }
 
-  /** The scrub is sure of it. Resolves as `settled`. */
+  /** A fault confirmed by the scrub. Resolves as `settled`. */
   confirmed(fault: SealFault): Promise<void> {
     this.#once(fault, () => this.#take(fault, 'scrub'))
     return this.#last
@@ -110,7 +110,7 @@ export class IntegrityFaults {
     if (this.#known.has(place) || this.#known.size >= KNOWN_MAX) return
     this.#known.add(place)
     this.#last = this.#last.then(work).catch((error: unknown) => {
-      // Whoever meets it next tries again.
+      // The next reader that meets the fault tries again.
       this.#known.delete(place)
       this.#deps.log.warn({ err: error, ...fault }, 'a broken seal could not be put on record yet')
     })
@@ -122,7 +122,7 @@ export class IntegrityFaults {
     return record === undefined || sealFaults(sealer, record).length > 0
   }
 
-  /** A write of another process that hangs holds up every reading of the whole store, and the list with it: the ledger's own stream is read all the same. */
+  /** A hanging write of another process blocks reads of the whole store, and so the run list; the ledger's own stream can still be read. */
   async #isBehindTheList(tenant: string, { stream, revision }: SealFault): Promise<boolean> {
     const { store, views } = this.#deps
     const reached = runListReached(views)?.position
@@ -159,11 +159,11 @@ export class IntegrityFaults {
     )
     if (code === NOT_YET_KNOWN && tenant !== undefined) this.#rememberUnknown({ tenant, stream, revision, code })
     if (isOnRecord || readOnly || code === NOT_YET_KNOWN || tenant === undefined || tenant === SYSTEM_TENANT) return
-    // What is broken in the stream that takes the record would be carried on from.
+    // Recording a fault in the stream whose first event is broken would continue that stream.
     if (stream === ledgerStream(tenant) && revision === 0) return
     if (views.faults({ tenant, limit: ON_RECORD_MAX }).length >= ON_RECORD_MAX) return
     const data = { v: 1, stream, revision, code, message, foundBy }
-    // Another process may have found it since.
+    // Another process may have found it in the meantime.
     await facts.record({ tenant, type: 'IntegrityFaultFound', data }, exists)
     await list.catchUp()
   }

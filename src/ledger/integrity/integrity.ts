@@ -1,19 +1,19 @@
-/** @module What the ledger says of events that do not verify, and of the scrub. */
+/** @module The ledger's information about events that do not verify, and about the scrub. */
 import type { Caller } from '../../access/caller.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { SealFault } from '../identity/sealer.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
 
-/** An event on record as broken. */
+/** An event that is recorded as broken. */
 export interface IntegrityFault {
   readonly stream: string
   readonly revision: number
-  /** The run of the stream, where it is a run's. */
+  /** The run of the stream, if it belongs to a run. */
   readonly run?: string
   readonly code: string
   /** When it was recorded; RFC 3339, UTC. */
   readonly foundAt: string
-  /** When a whole pass of the scrub that began later ended without meeting any broken event; RFC 3339, UTC. */
+  /** When a later complete scrub pass ended without meeting any broken event; RFC 3339, UTC. */
   readonly pastSince?: string
 }
 
@@ -21,32 +21,32 @@ export interface IntegrityState {
   /** At most 1,000, in order of stream and revision. */
   readonly faults: readonly IntegrityFault[]
   readonly scrub: {
-    /** A whole pass takes so many days at most; 0: nothing is scrubbed here. */
+    /** Maximum duration of a complete pass in days; 0: this process does not scrub. */
     readonly days: number
-    /** When the pass that is under way began. */
+    /** When the current pass began. */
     readonly passSince?: string
-    /** The last pass that read the whole store; `leaves`: events of the tenant that it met. */
+    /** The last pass that read the whole store; `leaves`: number of events of the tenant that it met. */
     readonly lastPass?: { readonly startedAt: string; readonly endedAt: string; readonly leaves: number }
   }
 }
 
-/** Its tenant, or the run that its token is bound to. */
+/** The tenant of a reader, and the run to which its token is bound. */
 interface Reader {
   readonly tenant: string
   readonly run?: string | undefined
 }
 
 export interface Integrity {
-  /** For whoever reads the store in another thread: an event that did not verify there. */
+  /** Reports an event that did not verify in another thread that reads the store. */
   reported(fault: SealFault): void
   state(reader: Reader): IntegrityState
-  /** Of a store that is only read: what is on record is read before `state` is asked. A ledger that serves follows its store by itself. */
+  /** For a read-only store: reads the recorded faults before `state` is called. A serving ledger follows its store on its own. */
   reached(): Promise<void>
-  /** How many events are on record as broken, but for past ones, and where the log stopped: every page asks. */
+  /** Number of events recorded as broken, without repaired ones, plus the losses of the log. Called for every page. */
   broken(reader: Reader): number
   /**
-   * Events of a run as they lie in the store, each with what its own seal says, at most 500 from the first one on; `revision` is that of the last
-   * one there is. For people who look into a run that the ledger refuses to read: what is made of it rests on nothing.
+   * Events of a run as they are in the store, each with the result of its own seal check, at most 500 from `from` on; `revision` is that of the last
+   * stored event. For people who examine a run that the ledger refuses to read; the events are not verified beyond that.
    */
   eventsAsStored(
     caller: Caller,
@@ -56,8 +56,8 @@ export interface Integrity {
     | { readonly ok: true; readonly value: readonly LedgerEvent[]; readonly revision: number }
     | { readonly ok: false; readonly refusal: Refusal }
   >
-  /** Reads the whole store now, and resolves once it is read and what was found is on record. */
+  /** Reads the whole store now. Resolves once it has been read and the faults found are recorded. */
   scrub(): Promise<void>
-  /** Resolves once what readings found so far is on record, or could not be put there. */
+  /** Resolves once the faults that readers found so far are recorded, or could not be. */
   settled(): Promise<void>
 }

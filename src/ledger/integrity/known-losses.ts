@@ -1,26 +1,26 @@
-/** @module What is known to be lost, whoever is asked: where logs stopped, positions without a record, events on record as broken. */
+/** @module All known losses, from every source: where logs stopped, positions without a record, and events recorded as broken. */
 import type { Loss } from '../../../schemas/loss.ts'
 import { runStream } from '../../../schemas/names.ts'
 import type { StoreStatus } from '../../store/event-store.ts'
 import type { FaultRow } from '../../store/view-store.ts'
 import { ACKNOWLEDGED } from '../ledger-stats.ts'
 
-/** Whose history is asked about. */
+/** The history to which a query about losses applies. */
 export interface LossRange {
   readonly tenant: string
-  /** One run of it; absent: all of it. */
+  /** One run of the tenant; if absent, the whole tenant. */
   readonly run?: string | undefined
 }
 
 export interface LossSources {
   readonly status: () => Pick<StoreStatus, 'loss'>
-  /** Of the tenant's log, and of the store as a whole. */
+  /** Losses of the tenant's log, and of the store as a whole. */
   readonly ofLog: (tenant: string) => readonly Loss[]
-  /** Events on record as broken that no later pass of the scrub found to be whole again. */
+  /** Events recorded as broken, except those that a later scrub pass found to be repaired. */
   readonly broken: (of: { readonly tenant: string; readonly stream?: string }) => readonly FaultRow[]
 }
 
-/** The store went backwards: what came behind it is gone, whoever's it was. */
+/** The store went backwards: later events of any tenant are lost. */
 export const WENT_BACK: Loss = { scope: 'store', code: 'store-went-back' }
 
 export type KnownLosses = (range: LossRange) => readonly Loss[]
@@ -28,7 +28,7 @@ export type KnownLosses = (range: LossRange) => readonly Loss[]
 export function knownLosses({ ofLog, broken, status }: LossSources): KnownLosses {
   return ({ tenant, run }) => {
     const stream = run === undefined ? undefined : runStream(tenant, run)
-    // The log goes on past what was acknowledged: of another run it says nothing.
+    // The log continues past acknowledged losses, so they do not affect other runs.
     const logged = ofLog(tenant).filter(
       (loss) => loss.code !== ACKNOWLEDGED || run === undefined || loss.stream === stream,
     )
@@ -37,7 +37,7 @@ export function knownLosses({ ofLog, broken, status }: LossSources): KnownLosses
   }
 }
 
-/** Of them, those of the run itself and of the store: a log that stopped at another run's event says nothing of this one. */
+/** The losses of the run itself and of the store: a log that stopped at an event of another run does not affect this one. */
 export function lossesOfRun(losses: readonly Loss[], stream: string, upTo = Number.POSITIVE_INFINITY): readonly Loss[] {
   return losses.filter((loss) => loss.scope === 'store' || (loss.stream === stream && (loss.revision ?? 0) <= upTo))
 }

@@ -4,8 +4,11 @@ import type { Caller } from '../../access/caller.ts'
 import type { Answered } from '../subjects/subjects.ts'
 
 export interface LostEvents {
-  /** What is lost now, and what was acknowledged. */
+  /** The current losses, and the acknowledged ones. */
   list(caller: Caller): Promise<Answered<LossesAnswer>>
-  /** Resolves once it is on record, and the log has gone on as far as it can. Refused where the ledger does not see the loss at that moment. */
+  /**
+   * Resolves once the acknowledgement is recorded and the log has continued as far as it can. Refused if the ledger does not detect the loss at that
+   * moment.
+   */
   acknowledge(caller: Caller, asked: AcknowledgeLoss): Promise<Answered<AcknowledgementAnswer>>
 }

@@ -1,4 +1,4 @@
-/** @module What a tenant has lost, and that a loss which cannot be had again be acknowledged (LOG-63 to LOG-65). */
+/** @module The losses of a tenant, and the acknowledgement of losses that cannot be restored (LOG-63 to LOG-65). */
 import { placeText } from '../../../schemas/acknowledged-loss.ts'
 import type { AcknowledgeLoss, AcknowledgementAnswer, LossItem } from '../../../schemas/answers/losses.ts'
 import type { EventBody } from '../../../schemas/events.ts'
@@ -27,7 +27,7 @@ export interface LostEventsDeps {
   readonly log: Log
 }
 
-/** What is seen may change between the look and the record of it: then it is looked again, so often. */
+/** Maximum number of attempts if the loss changes between examining and recording it. */
 const LOOKS_MAX = 3
 
 export function lostEvents(deps: LostEventsDeps): LostEvents {
@@ -100,7 +100,7 @@ async function acknowledged(
   return { ok: false, refusal: refusal('contended', detail, { retryAfterMs: 1_000 }) }
 }
 
-/** An acknowledgement goes behind the last event of this stream: where the log knows a later one, it would take the place of that. */
+/** An acknowledgement is appended to this stream. If the log knows of a later event there, the acknowledgement would take its place. */
 async function ownEndLost(
   logs: Pick<TenantLogs, 'knownHead' | 'lostAt'>,
   tenant: string,
@@ -122,7 +122,7 @@ interface Recording {
   readonly place: LostPlace
 }
 
-/** False where another was first, or the loss is not as it was any more when its place in the stream was taken. */
+/** False if another process was first, or if the loss had changed by the time the acknowledgement was to be appended. */
 async function isRecorded({ logs, facts }: LostEventsDeps, { caller, data, place }: Recording): Promise<boolean> {
   const { reason } = data
   let isChanged = false
@@ -147,7 +147,7 @@ async function answered(
   tenant: string,
   { status, stream, from, to }: Omit<AcknowledgementAnswer, 'open'>,
 ): Promise<Answered<AcknowledgementAnswer>> {
-  // It is on record: what the log comes to is not to hide that.
+  // The acknowledgement is recorded; an error of the log must not hide that.
   await logs
     ?.publish()
     .catch((error: unknown) => log.warn({ err: error, tenant }, 'a loss is acknowledged; the log goes on later'))

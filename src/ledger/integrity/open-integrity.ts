@@ -1,4 +1,4 @@
-/** @module The record of broken seals and the scrub, put together. */
+/** @module Assembles the record of broken seals and the scrub. */
 import type { RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { Loss } from '../../../schemas/loss.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
@@ -17,16 +17,16 @@ export interface OpenIntegrityDeps
   extends Omit<IntegrityDeps, 'readOnly' | 'now'>,
     Pick<LedgerOptions, 'logs' | 'readOnly' | 'scrubDays'> {
   readonly effects: Effects
-  /** Where the tenant's log stopped, and events that no log can name. */
+  /** Losses where the tenant's log stopped, and losses that no log can name. */
   readonly ofLog: (tenant: string) => readonly Loss[]
 }
 
 export interface OpenIntegrity extends AsyncDisposable {
   readonly integrity: Omit<Integrity, 'eventsAsStored'>
   stats(): LedgerStats['integrity']
-  /** Events on record as broken, but for those that a later pass of the scrub found to be whole. */
+  /** Events recorded as broken, except those that a later scrub pass found to be repaired. */
   present(place: { readonly tenant?: string; readonly stream?: string }): readonly FaultRow[]
-  /** The state of a run, with `seal: 'invalid'` where an event of it is on record as broken. */
+  /** The state of a run, with `seal: 'invalid'` if one of its events is recorded as broken. */
   marked(caller: Caller, runId: string, found: Promise<Found<RunAnswer>>): Promise<Found<RunAnswer>>
 }
 

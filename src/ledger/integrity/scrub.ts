@@ -1,6 +1,6 @@
 /**
- * @module The scrub: reads the whole store again, in slices and behind everybody else, and holds each event against its seal and against its
- * place in the tenant's log (LOG-25). So what was altered or taken away is found before anybody asks for it.
+ * @module The scrub: rereads the whole store in slices at low priority, and checks each event against its seal and its place in the tenant's log
+ * (LOG-25), so that altered or missing events are found before anybody reads them.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sameHash } from '../../merkle/hashes.ts'
@@ -20,16 +20,16 @@ import { type ScrubPass, type ScrubState, scrubState, type WholePass } from './s
 
 const NOTE = 'scrub'
 const DAY_MS = 86_400_000
-/** Time between slices. */
+/** Interval between slices, in milliseconds. */
 export const SLICE_EVERY_MS = 10_000
-/** Events of a slice: of the first pass, when nobody knows how many there are, and at least. */
+/** Number of events in a slice: in the first pass, when the total is unknown, and the minimum. */
 const FIRST_SLICE = 5_000
 const SLICE_MIN = 500
-/** A pass is done somewhat before its time. */
+/** Factor by which a pass is faster than its maximum duration requires. */
 const AHEAD = 1.2
-/** Events that are checked before others have their turn. */
+/** Number of events that are checked before other work gets a turn. */
 const TURN_EVENTS = 64
-/** Of leaves that are missing one behind the other, so many are named. */
+/** Maximum number of consecutive missing leaves that are reported. */
 const MISSING_MAX = 100
 
 export interface ScrubDeps {
@@ -41,7 +41,7 @@ export interface ScrubDeps {
   readonly faults: IntegrityFaults
   readonly effects: Pick<Effects, 'nowMs'>
   readonly log: Log
-  /** A whole pass takes so many days at most. */
+  /** Maximum duration of a complete pass, in days. */
   readonly days: number
 }
 
@@ -56,7 +56,7 @@ export class Scrub implements Disposable {
     this.#deps = deps
   }
 
-  /** A slice now and then, until it is disposed. */
+  /** Starts slices at intervals, until it is disposed. */
   start(): void {
     this.#timer ??= setInterval(() => void this.#tick(), SLICE_EVERY_MS).unref()
   }
@@ -66,14 +66,14 @@ export class Scrub implements Disposable {
     return scrubState(this.#deps.views.note(NOTE))
   }
 
-  /** A whole pass, from here on or from where one had got to; what others recorded before it is in the list by then. */
+  /** A complete pass, from the start or from where one had stopped. The list has caught up with faults that others recorded before. */
   async whole(): Promise<WholePass | undefined> {
     await this.#deps.list.catchUp()
     while (await this.slice({ now: true })) await nextTurn()
     return this.state.last
   }
 
-  /** The next slice, where one is due; whether the pass goes on. Slices never overlap. */
+  /** Runs the next slice if one is due; resolves to whether the pass continues. Slices never overlap. */
   async slice({ now = false } = {}): Promise<boolean> {
     if (this.#slicing !== undefined) await this.#slicing.catch(() => undefined)
     this.#slicing = this.#slice(now).finally(() => {
@@ -126,7 +126,7 @@ export class Scrub implements Disposable {
     return Math.max(SLICE_MIN, Math.ceil((last.events * AHEAD) / slices))
   }
 
-  /** Undefined where the last one began too short a time ago, or there is nothing to read. */
+  /** Undefined if the last pass began too recently, or if there is nothing to read. */
   async #begun(last: WholePass | undefined, now: boolean): Promise<ScrubPass | undefined> {
     const { store, effects, days, logStore } = this.#deps
     const nowMs = effects.nowMs()
@@ -137,13 +137,13 @@ export class Scrub implements Disposable {
     return { startedAt: new Date(nowMs).toISOString(), until, events: 0, broken: 0, leaves: {} }
   }
 
-  /** What the logs have not seen yet has no place in them to be checked against. */
+  /** Events that the logs have not seen yet have no leaf to be checked against. */
   #earlier(end: Position | undefined, seen: Position | undefined): Position | undefined {
     if (end === undefined || seen === undefined) return undefined
     return this.#deps.store.comparePositions(end, seen) <= 0 ? end : seen
   }
 
-  /** A bit that flipped on the way here is not in the store: what does not fit is read once more. */
+  /** Reads an event that fails once more, because a bit that flipped in transit is not in the store. */
   async #check(record: ReadRecord, pass: ScrubPass): Promise<void> {
     pass.events += 1
     pass.after = record.position
@@ -161,7 +161,7 @@ export class Scrub implements Disposable {
     return isAnother ? { code: 'leaf', message: 'is not the event that the log has in its place' } : undefined
   }
 
-  /** Leaves come in the order of the store: one that is passed over is gone. Foreign streams, and what follows the stop of a log, have none. */
+  /** Leaves come in store order, so a skipped leaf is missing. Foreign streams and events after the stop of a log have no leaves. */
   async #leafOf(record: ReadRecord, pass: ScrubPass): Promise<LeafRow | undefined> {
     const { logStore } = this.#deps
     const tenant = logTenant(record.stream)
@@ -207,19 +207,19 @@ export class Scrub implements Disposable {
     await this.#deps.faults.confirmed({ stream, revision, code, message })
   }
 
-  /** Resolves once no slice runs. */
+  /** Resolves once no slice is running. */
   async stopped(): Promise<void> {
     await this.#slicing?.catch(() => undefined)
   }
 
-  /** The slice that runs ends with its turn. */
+  /** The running slice ends at its next turn. */
   [Symbol.dispose](): void {
     this.#isOver = true
     clearInterval(this.#timer)
   }
 }
 
-/** The leaf of a record: the next one of its log, or one behind it, where leaves between are gone. */
+/** The leaf of a record: the next one of its log, or a later one if leaves in between are missing. */
 function leafAt(logStore: LogStore, tenant: string, next: number, { stream, revision, header }: ReadRecord) {
   const expected = logStore.leaf(tenant, next)
   if (expected?.stream === stream && expected.revision === revision) return expected

@@ -1,4 +1,4 @@
-/** @module The acknowledgements of a tenant's losses that are on record: which events are lost for good, and which leaves they are (LOG-63). */
+/** @module The recorded acknowledgements of a tenant's losses: which events are lost for good, and which leaves they were (LOG-63). */
 import { isAcknowledgement, type LostEvent, lostEventsIn, placeText } from '../../../schemas/acknowledged-loss.ts'
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
@@ -9,14 +9,14 @@ import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import { sealFaults } from '../read/record-seal.ts'
 
-/** The event of a leaf that an acknowledgement stands for: nobody knows its id. */
+/** Event id of a leaf that stands in for a lost event, whose real id is not known. */
 export const LOST_EVENT_ID = '00000000-0000-0000-0000-000000000000'
-/** Of one tenant: who has to acknowledge more has to restore the store. */
+/** Maximum number per tenant; a tenant that would need more has to restore the store. */
 export const ACKNOWLEDGEMENTS_MAX = 1_000
 
 export interface Acknowledgement
   extends Pick<EventBody<'LossAcknowledged'>, 'stream' | 'from' | 'to' | 'what' | 'code' | 'reason'> {
-  /** Id, time and writer of the event. */
+  /** Id of the acknowledging event; `time` and `actor` are its time and its writer. */
   readonly event: string
   readonly time: string
   readonly actor: string
@@ -24,15 +24,15 @@ export interface Acknowledgement
 
 export interface OnRecord {
   readonly acknowledgements: readonly Acknowledgement[]
-  /** By the index of their leaves. */
+  /** Lost events by the index of their leaf. */
   readonly leaves: ReadonlyMap<number, LostEvent>
-  /** By `placeText`. */
+  /** Lost events by `placeText`. */
   readonly places: ReadonlyMap<string, LostEvent>
 }
 
 const NOTHING: OnRecord = { acknowledgements: [], leaves: new Map(), places: new Map() }
 
-/** Read from the store, each by its own seal; a stream that has not grown is not read again. */
+/** Reads acknowledgements from the store and verifies the seal of each one. A stream that has not grown is not read again. */
 export class Acknowledgements {
   readonly #deps: { readonly store: Pick<EventStore, 'head' | 'readStream'>; readonly sealer: Sealer }
   readonly #known = new Map<string, { readonly head: number; readonly found: OnRecord }>()

@@ -1,4 +1,4 @@
-/** @module Asking a witness for its cosignature: where it is behind, it says so, and gets the proof from there (C2SP tlog-witness). */
+/** @module Requests a cosignature from a witness; one that is behind answers with its size, and is sent a proof from there (C2SP tlog-witness). */
 import { formatAddCheckpoint, parseSize } from '../../merkle/add-checkpoint.ts'
 import { SUCCESSIONS_MAX } from '../../merkle/followed-keys.ts'
 import type { NoteVerifier } from '../../merkle/note-key.ts'
@@ -7,34 +7,34 @@ import { openNote, parseSignatureLines } from '../../merkle/signed-note.ts'
 const STALE = 409
 const UNKNOWN_KEY = 403
 
-/** A witness, and what carries a request to it. */
+/** A witness, and the functions that send requests to it. */
 export interface Witness {
-  /** Submission prefix. */
+  /** Submission prefix of the witness. */
   readonly url: string
   readonly verifier: NoteVerifier
-  /** Sends the body of an add-checkpoint request. Rejects where the witness does not answer. */
+  /** Sends the body of an add-checkpoint request. Rejects if the witness does not answer. */
   readonly add: (body: string) => Promise<Answer>
-  /** Sends signed notes of successions, a JSON list: an answer of our own witnesses. Rejects as `add` does. */
+  /** Sends signed notes of key successions as a JSON list; only this project's own witnesses support it. Rejects as `add` does. */
   readonly follow?: (body: string) => Promise<Answer>
 }
 
 export interface Question {
-  /** The signed note. */
+  /** The signed note to cosign. */
   readonly note: string
   /** Size of the log that the witness is believed to know. */
   readonly knownSize: number
-  /** Signed notes that lead from each key of the log to the one after it, oldest first. */
+  /** Signed notes that lead from each key of the log to its successor, oldest first. */
   readonly successions?: readonly string[]
-  /** The proof from an earlier size; undefined where there is none. */
+  /** Consistency proof from an earlier size; undefined if there is none. */
   readonly proofFrom: (size: number) => readonly Uint8Array[] | undefined | Promise<readonly Uint8Array[] | undefined>
 }
 
 export type Cosigning =
-  /** Signature lines to put under the note. */
+  /** Signature lines to append to the note. */
   | { readonly ok: true; readonly lines: string }
   | { readonly ok: false; readonly code: 'unreachable' | 'refused' | 'no-proof' | 'not-a-cosignature'; message: string }
 
-/** Asks once, and once more with the proof from the size that the witness names. Never throws for what the witness does. */
+/** Sends one request, and a second one with the proof from the size that the witness names. Never throws because of an answer of the witness. */
 export async function askWitness(witness: Witness, question: Question): Promise<Cosigning> {
   try {
     const first = await addFollowed(witness, question)
@@ -49,7 +49,7 @@ export async function askWitness(witness: Witness, question: Question): Promise<
 
 type Answer = { readonly status: number; readonly body: string }
 
-/** A witness that does not know the key yet is told how it followed the one before, and asked once more. */
+/** If the witness does not know the key yet, sends it the successions that led to the key and repeats the request once. */
 async function addFollowed(witness: Witness, question: Question): Promise<Answer | undefined> {
   const { knownSize, successions = [] } = question
   const first = await add(witness, question, knownSize)
@@ -72,7 +72,7 @@ function judge(witness: Witness, { note }: Question, answer: Answer | undefined,
     const code = answer.status >= 500 ? 'unreachable' : 'refused'
     return failed(code, `the witness refuses this checkpoint (${answer.status}): ${answer.body.trim().slice(0, 200)}`)
   }
-  // A wrong cosignature must not spoil the note that it is put under, nor lines of others make it longer than readers take.
+  // A wrong cosignature must not invalidate the note that it is appended to, and foreign signature lines must not make the note too long for readers.
   const opened = parseSignatureLines(answer.body) && openNote(note + answer.body, [witness.verifier])
   return opened?.ok
     ? { ok: true, lines: opened.lines }

@@ -1,4 +1,4 @@
-/** @module Whose a record is that does not verify in its place: of a log, which stops there, or of a stream that this ledger did not write. */
+/** @module Decides to whom a record that does not verify belongs: to a log, which stops there, or to a stream that this ledger did not write. */
 
 import { type Fault, faultsIn } from '../../signing/check.ts'
 import { readHeader } from '../../signing/header-reader.ts'
@@ -7,19 +7,20 @@ import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import { expectedAlone, sealFaults } from '../read/record-seal.ts'
 
-/** Events of a stream that are looked at for one that verifies. */
+/** Maximum number of events of a stream that are searched for one that verifies. */
 const LOOKED_AT_MAX = 1_000
 
 export interface BrokenRecord {
   readonly record: ReadRecord
   readonly faults: readonly Fault[]
-  /** An event of its stream is a leaf already. */
+  /** Whether an event of this stream is already a leaf. */
   readonly isKnownStream: boolean
 }
 
 /**
- * Tenants whose log stops there: the one of its stream, and the one that it was sealed for, where somebody moved it here. None where the stream is
- * foreign: none of its events verifies, nothing knows it, its first one does not name a key of ours, and the store is one that others write (LOG-2).
+ * The tenants whose log stops at the record: the tenant of its stream, and the tenant for which it was sealed if it was moved here from another
+ * stream. Empty if the stream is foreign: none of its events verifies, the logs do not know the stream, its first event does not name one of our
+ * keys, and the store is one that others may write to (LOG-2).
  */
 export async function logsStoppedBy(
   deps: { readonly store: EventStore; readonly sealer: Sealer },
@@ -45,7 +46,7 @@ async function isOurs(
   return false
 }
 
-/** The tenant that a record was sealed for, wherever it lies now; undefined where its mac is not ours. */
+/** The tenant for which a record was sealed, wherever it is stored now; undefined if its MAC is not ours. */
 function sealedTenant({ ring, runKeys }: Sealer, record: ReadRecord): string | undefined {
   const read = readHeader(record.header)
   if (!read.ok) return undefined

@@ -1,6 +1,6 @@
 /**
- * @module The last checkpoint of every tenant, in a file beside the store: what a store that was restored from an old copy, or lost
- * its log, is checked against. Only a checkpoint that somebody else keeps proves anything against whoever can write here.
+ * @module Keeps the last checkpoint of every tenant in a file next to the store. A store that was restored from an old copy, or that lost its log, is
+ * checked against it. Against an attacker who can write here, only a checkpoint kept by a third party is evidence.
  */
 
 import { existsSync, readFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ export interface FiledCheckpoints {
 
 export class CheckpointFile {
   readonly path: string
-  /** As the file has them, and as it should. */
+  /** Notes as the file has them; `#desired` are the notes that it should have. */
   #written: ReadonlyMap<string, string> = new Map()
   #desired: ReadonlyMap<string, string> = new Map()
 
@@ -28,7 +28,7 @@ export class CheckpointFile {
     this.path = path
   }
 
-  /** What the file holds; undefined where there is none. Throws `LogStartError` `kept-checkpoints-damaged`. */
+  /** Contents of the file; undefined if it does not exist. Throws `LogStartError` with code `kept-checkpoints-damaged`. */
   load(): FiledCheckpoints | undefined {
     if (!existsSync(this.path)) return undefined
     const file = FileForm.safeParse(parseJsonOrUndefined(this.#text()))
@@ -54,14 +54,14 @@ export class CheckpointFile {
     }
   }
 
-  /** The signed note that is kept, or is to be. */
+  /** The signed note that is kept for a tenant, or that is still to be written. */
   note(tenant: string): string | undefined {
     return this.#desired.get(tenant)
   }
 
   /**
-   * Durable when it returns. Tenants that are not named keep what they have. Throws the system's error where it cannot be written: the
-   * next call writes what is missing, also one that names nobody.
+   * The notes are durable when this returns. Tenants not named keep their notes. Throws the system's error if the file cannot be written; the next
+   * call then writes all missing notes, even if it names no tenant.
    */
   save(origin: string, notes: ReadonlyMap<string, string>): void {
     this.#desired = new Map([...this.#desired, ...notes])

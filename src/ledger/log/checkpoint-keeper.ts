@@ -1,4 +1,4 @@
-/** @module Keeps checkpoints that were signed here, or by others and seen here, in the file beside the store, again and again where writing it fails. */
+/** @module Keeps checkpoints, signed by this process or seen from others, in the file next to the store, and retries if writing the file fails. */
 import type { Position } from '../../store/event-store.ts'
 import type { CheckpointFile } from './checkpoint-file.ts'
 import type { LogDeps } from './log-deps.ts'
@@ -12,9 +12,10 @@ interface KeeperDeps {
 }
 
 /**
- * To be called at every turn with what was signed in it, and before anything is served that others signed. The first call adds what an earlier
- * process signed and could not keep; where others write to the store, each call that finds the log further on adds what they signed. What could
- * not be written is written at a later turn; the log has one line when that begins and one when it is over.
+ * The returned function is called at every turn with the notes that were signed in it, and before checkpoints that others signed are served. The
+ * first call adds notes that an earlier process signed and could not keep. If others write to the store, each call that finds the log grown adds the
+ * notes that they signed. Notes that could not be written are written at a later turn; one line is logged when writing starts to fail and one when it
+ * works again.
  */
 export function checkpointKeeper(
   checkpointFile: CheckpointFile,
@@ -41,7 +42,7 @@ export function checkpointKeeper(
   }
 }
 
-/** Checkpoints on record that the file lacks, or has an older one of. */
+/** Recorded checkpoints that are missing from the file, or that are newer than the ones in it. */
 function notFiled(filed: CheckpointFile, { deps: { logStore }, projection }: KeeperDeps): ReadonlyMap<string, string> {
   const sizeOf = (tenant: string, note: string | undefined): number =>
     (note === undefined ? undefined : readCheckpoint(note, projection.verifiers(tenant)))?.size ?? 0

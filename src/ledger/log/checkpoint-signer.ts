@@ -1,6 +1,6 @@
 /**
- * @module Signing checkpoints. Before a tree is signed, the stored bytes of every new leaf are read and hashed once more on top of the
- * last checkpoint: so the new one continues it, and a bit that flipped since the projection read it is never signed.
+ * @module Signs checkpoints. Before a tree is signed, the stored bytes of every new leaf are read and hashed again on top of the last checkpoint, so
+ * that the new one is consistent with it, and a bit that flipped since the projection read it is never signed.
  */
 import type { KeyObject } from 'node:crypto'
 import type { LostEvent } from '../../../schemas/acknowledged-loss.ts'
@@ -23,28 +23,28 @@ import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import type { GrowingHeads, StreamHeads } from './stream-heads.ts'
 
-/** Appends handed over at once: they share a commit. */
+/** Appends handed over at once, which share a commit. */
 const APPENDS_AT_ONCE = 64
 /**
- * A log with so few new leaves has each of them read by its place: the one before may lie at the other end of the store, as in the system's own log,
- * which grows at a start and hardly otherwise.
+ * Up to this number of new leaves, a log has each leaf read by its position: the previous leaf may be at the other end of the store, as in the
+ * system's own log, which grows at each start and hardly otherwise.
  */
 const READ_SINGLY = 64
 
-/** A tree on its way to be signed: grown again from the last checkpoint, from what the store holds now. */
+/** A tree to be signed: rebuilt from the last checkpoint out of the current contents of the store. */
 interface Reread {
   readonly row: LogRow
-  /** Where its checkpoint goes: taken together with the row, so that whatever another process appends from then on refuses it. */
+  /** Where the checkpoint is appended. Taken together with the row, so that the append is refused if another process appends in between. */
   readonly at: Expectation | undefined
   readonly tree: CompactTree
-  /** The root that the projection has. */
+  /** The root according to the projection. */
   readonly root: Uint8Array
   readonly heads: GrowingHeads
-  /** By the index of their leaves, the events that are acknowledged as lost. */
+  /** Events that are acknowledged as lost, by the index of their leaf. */
   lost?: ReadonlyMap<number, LostEvent>
-  /** Index of the next leaf: heads may have to be made from an earlier one on. */
+  /** Index of the next leaf; it is below the size of the last checkpoint if heads have to be rebuilt from an earlier leaf. */
   next: number
-  /** The leaves that the projection has, a tile at a time. */
+  /** The current tile of leaf hashes according to the projection. */
   tile?: { readonly index: number; readonly hashes: Uint8Array }
 }
 
@@ -57,10 +57,10 @@ export class CheckpointSigner {
   readonly #deps: LogDeps
   readonly #projection: LogProjection
   readonly #heads: StreamHeads
-  /** The key under which every log's last checkpoint is, or a newer one. */
+  /** The key with which, or with a newer key, the last checkpoint of every log is signed. */
   #signedAnew: KeyObject | undefined
   #warnedOf: KeyObject | undefined
-  /** Logs, with the size of their checkpoint, whose heads could not be made again: nothing more comes of another try. */
+  /** Logs, with the size of their checkpoint, whose heads could not be rebuilt; another attempt would fail as well. */
   readonly #headless = new Set<string>()
 
   constructor(deps: LogDeps, projection: LogProjection, heads: StreamHeads) {
@@ -70,12 +70,12 @@ export class CheckpointSigner {
   }
 
   /**
-   * Signs every log that is due, as the projection has it, and appends what it signed. Another process may be first: then ours is dropped.
-   * Aborted, it signs no more: the next pass does.
+   * Signs every log that is due according to the projection, and appends the checkpoints. If another process is first, ours is dropped. Once aborted,
+   * no more logs are signed; the next pass signs them.
    */
   async signDue(signal?: AbortSignal): Promise<readonly SignedCheckpoint[]> {
     const isAborted = (): boolean => signal?.aborted === true
-    // Events are gone that no log can name: one of them may have been any tenant's, and no tree without it is signed.
+    // Events are missing that no log can name. One of them may have belonged to any tenant, and no tree without it may be signed.
     if (lossesOfStore(this.#deps.logStore.progress()).length > 0) return []
     const started = await this.#withHoles(this.#due().flatMap((row) => this.#start(row) ?? []))
     if (started.length === 0) return []
@@ -91,8 +91,8 @@ export class CheckpointSigner {
   }
 
   /**
-   * Makes the heads of streams again for each log whose last checkpoint names a tree of streams that its file lacks: after the file was made
-   * again, and where another process signed. Without them a bundle of one run would hold the headers of the whole log.
+   * Rebuilds the stream heads of each log whose last checkpoint names a tree of streams that is missing from the file: after the file was rebuilt,
+   * and if another process signed. Without heads, a bundle of one run would contain the headers of the whole log.
    */
   async restoreHeads(signal?: AbortSignal): Promise<void> {
     const behind = this.#deps.logStore.logsBehindHeads().filter((row) => this.#namesStreams(row))
@@ -110,7 +110,10 @@ export class CheckpointSigner {
     return checkpoint !== undefined && streamsRoot(checkpoint.extensions) !== undefined
   }
 
-  /** The logs that have something to sign; after a rotation of the key each log, so that what is served is under the key in use. */
+  /**
+   * The logs that have something to sign. After a key rotation these are all logs with new leaves, so that served checkpoints are signed with the
+   * current key.
+   */
   #due(): readonly LogRow[] {
     const { logStore, logKeys } = this.#deps
     const due = logStore.dueLogs()
@@ -127,7 +130,7 @@ export class CheckpointSigner {
     return place !== undefined && place < this.#signerPlace(tenant)
   }
 
-  /** Place of a note's key among those of its log, oldest first; undefined where it is none of them. */
+  /** Index of a note's key among the keys of its log, oldest first; undefined if it is none of them. */
   #placeOf(tenant: string, note: string | undefined): number | undefined {
     return note === undefined ? undefined : readCheckpoint(note, this.#projection.verifiers(tenant))?.keyPlace
   }
@@ -137,7 +140,7 @@ export class CheckpointSigner {
     return this.#projection.verifiers(tenant).findIndex((verifier) => verifier.text === text)
   }
 
-  /** The tree of the last checkpoint; undefined, with an alarm, where the hashes that are kept are not those that were signed. */
+  /** The tree of the last checkpoint; undefined, with a logged error, if the stored hashes do not match the signed ones. */
   #start(row: LogRow): Reread | undefined {
     const { tenant, size, signedSize, note } = row
     try {
@@ -165,14 +168,14 @@ export class CheckpointSigner {
     return undefined
   }
 
-  /** Of an event that is acknowledged as lost the leaf is taken from the acknowledgement, which the ledger sealed: the store has no other word of it. */
+  /** The leaf of an event acknowledged as lost is taken from the acknowledgement, which the ledger sealed; the store has no other evidence of it. */
   async #withHoles(started: readonly Reread[]): Promise<readonly Reread[]> {
     for (const each of started)
       if (each.row.holes !== undefined) each.lost = (await this.#projection.acknowledged(each.row.tenant)).leaves
     return started
   }
 
-  /** A pass over the store for all that have grown much, from the first new leaf to the last; the others leaf by leaf. */
+  /** Reads all logs with many new leaves in one pass over the store, from the first new leaf to the last, and the others leaf by leaf. */
   async #reread(due: readonly Reread[], signal: AbortSignal | undefined): Promise<void> {
     const many = due.filter(({ row, next }) => row.size - next > READ_SINGLY)
     for (const each of due) if (!many.includes(each)) await this.#rereadSingly(each, signal)
@@ -207,7 +210,7 @@ export class CheckpointSigner {
     }
   }
 
-  /** Only the next leaf's own bytes are taken: other records, and one that changed since it was read, are passed over. */
+  /** Takes only the record of the next leaf with unchanged bytes; other records, and records that changed since they were read, are ignored. */
   #grow(reread: Reread, record: ReadRecord): void {
     this.#growLost(reread)
     if (reread.next >= reread.row.size) return
@@ -234,7 +237,7 @@ export class CheckpointSigner {
     return true
   }
 
-  /** Hash of the next leaf, as the projection has it. */
+  /** Hash of the next leaf according to the projection. */
   #projectedLeaf(reread: Reread): Uint8Array {
     const { row, next } = reread
     const index = Math.floor(next / TILE_WIDTH)
@@ -263,7 +266,7 @@ export class CheckpointSigner {
     const signer = noteSigner(this.#projection.logName(tenant), this.#deps.logKeys.signer)
     const { verifier } = signer
     const streams = await this.#heads.root(tenant, size)
-    // The file was made anew meanwhile, or its heads were dropped: what is there now is not of this tree, and the next pass signs.
+    // The file was rebuilt or its heads were dropped in the meantime. The current heads are not those of this tree; the next pass signs.
     if (streams === undefined) return undefined
     const extensions = [streamsLine(streams)]
     const text = formatCheckpoint({ origin: verifier.name, size, root, extensions })
@@ -273,7 +276,7 @@ export class CheckpointSigner {
 
     const data = { v: 1, origin: verifier.name, size, root: digestText(root), note }
     const result = await this.#deps.append({ tenant, type: 'CheckpointSigned', data, at })
-    // Whatever else it says, the next pass reads what is there and goes on from it.
+    // On any other result, the next pass reads the current state and continues from there.
     return result.kind === 'appended' ? { tenant, note } : undefined
   }
 

@@ -1,6 +1,6 @@
 /**
- * @module Time-stamps of checkpoints (LOG-32, LOG-33): requested behind the signing, so that nothing waits for the authority, and recorded
- * with the next pass of the logs. What fails is tried again with growing pauses; checkpoints go on without it.
+ * @module Time-stamps of checkpoints (LOG-32, LOG-33): requested after signing, so that nothing waits for the authority, and recorded with the next
+ * pass of the logs. A failed request is retried with growing delays; checkpoints are issued without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ledgerStream } from '../../../schemas/names.ts'
@@ -13,20 +13,20 @@ import type { StampFailures, StampingFault, StampingState, TimestampAuthority } 
 
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 5 * 60_000
-/** Two of the longest pauses: an authority that works has answered by then. */
+/** Two of the longest retry delays; a working authority has answered by then. */
 const LATE_MS = 2 * LAST_RETRY_MS
-/** Logs that wait to be time-stamped; the others come with a later pass. */
+/** Maximum number of logs waiting to be time-stamped; others are handled in a later pass. */
 const WAITING_MAX = 10_000
-/** Tokens that wait to be recorded, 16 KiB each at most. */
+/** Maximum number of tokens waiting to be recorded, each at most 16 KiB. */
 const RECEIVED_MAX = 256
 
 export interface StampSettings {
   readonly authority: TimestampAuthority
-  /** Least time between two time-stamps of one log. */
+  /** Minimum time between two time-stamps of one log, in milliseconds. */
   readonly intervalMs: number
 }
 
-/** A checkpoint's signed text, and what the authority said of it. */
+/** The signed text of a checkpoint, and the answer of the authority to it. */
 interface Received {
   readonly size: number
   readonly root: string
@@ -45,7 +45,7 @@ export class CheckpointStamps implements Disposable {
   readonly #waiting = new Set<string>()
   readonly #received = new Map<string, Received>()
   readonly #failures = new Map<StampingFault, number>()
-  /** By log, since this process found it due. */
+  /** By log: when this process first found it due, in milliseconds since 1970. */
   readonly #due = new Map<string, number>()
   #lastFailure: StampingState['lastFailure']
   #going: Promise<void> | undefined
@@ -56,7 +56,7 @@ export class CheckpointStamps implements Disposable {
     this.#settings = settings
   }
 
-  /** Has the last checkpoint of a log time-stamped, where that is due; nobody waits for it. */
+  /** Requests a time-stamp for the last checkpoint of a log if one is due, without waiting for it. */
   post(tenant: string): void {
     const isDue = this.#isDue(tenant)
     if (!isDue) this.#due.delete(tenant)
@@ -68,18 +68,18 @@ export class CheckpointStamps implements Disposable {
     })
   }
 
-  /** Puts on record what came; true where anything was. What finds its stream taken waits for the next pass. */
+  /** Records the tokens received; returns true if any was recorded. A token whose append conflicts waits for the next pass. */
   async record(signal?: AbortSignal): Promise<boolean> {
     let any = false
     for (const [tenant, { size, root, text, data }] of this.#received) {
       if (signal?.aborted === true) break
-      // Another thread may write the file meanwhile: the place is read first, so that the tree is never older than it.
+      // Another thread may write the file in the meantime: the expectation is read first, so that the tree is never older than it.
       this.#projection.forget()
       const at = this.#projection.expectation(ledgerStream(tenant))
       const tree = this.#projection.tree(tenant)
       const isFork = size === tree.signedSize && parseNote(tree.note ?? '')?.text !== text
       const isOfThisLog = size <= tree.signedSize && digestText(tree.rootAt(size)) === root && !isFork
-      // Another process was first, or the log is not what it was: nothing to put there.
+      // Another process was first, or the log has changed: there is nothing to record.
       if (at === undefined || tree.stopped !== undefined || size <= (tree.stamp?.size ?? 0) || !isOfThisLog) {
         this.#received.delete(tenant)
         continue
@@ -92,7 +92,7 @@ export class CheckpointStamps implements Disposable {
     return any
   }
 
-  /** How often the authority gave no token that can be used, by why, since this process started. */
+  /** How often the authority did not return a usable token, by reason, since this process started. */
   failures(): readonly StampFailures[] {
     const { name: authority } = this.#settings.authority
     return [...this.#failures].map(([code, count]) => ({ authority, code, count }))
@@ -116,7 +116,7 @@ export class CheckpointStamps implements Disposable {
   #isDue(tenant: string): boolean {
     const { note, signedSize, stamp } = this.#projection.tree(tenant)
     if (note === undefined || signedSize <= (stamp?.size ?? 0)) return false
-    // A clock that was set back must not keep time-stamps back for long.
+    // A clock that was set back must not delay time-stamps for long.
     const sinceMs = stamp === undefined ? Infinity : Math.abs(this.#deps.effects.nowMs() - Date.parse(stamp.time))
     return sinceMs >= this.#settings.intervalMs
   }
@@ -127,7 +127,7 @@ export class CheckpointStamps implements Disposable {
     for (const tenant of this.#waiting) {
       if (signal.aborted || this.#received.size >= RECEIVED_MAX) break
       const stamped = await this.#stamp(tenant).catch((error: unknown) => this.#unread(tenant, error))
-      // Put at the end again, the other logs go first.
+      // Moved to the end of the queue, so that the other logs go first.
       this.#waiting.delete(tenant)
       if (stamped) {
         retryMs = FIRST_RETRY_MS
@@ -140,7 +140,7 @@ export class CheckpointStamps implements Disposable {
     this.#waiting.clear()
   }
 
-  /** False where it is to be tried again. */
+  /** Returns false if the request has to be retried. */
   async #stamp(tenant: string): Promise<boolean> {
     if (!this.#isDue(tenant)) return true
     const text = parseNote(this.#projection.tree(tenant).note ?? '')?.text
@@ -170,7 +170,7 @@ export class CheckpointStamps implements Disposable {
     return true
   }
 
-  /** The file of the logs cannot be read now. */
+  /** The file of the logs cannot be read at the moment. */
   #unread(tenant: string, err: unknown): boolean {
     this.#deps.log.warn({ tenant, err }, 'the checkpoint cannot be read to be time-stamped: tried again later')
     return false

@@ -1,8 +1,11 @@
-/** @module What is known of the notes of a store's writers, page by page: behind where they attest, and whether that still holds. */
+/**
+ * @module Accumulates, page by page, what is known of the attestations (notes) of a store's writers: from where on they attest, and whether that
+ * still holds.
+ */
 import type { Attested, Position } from '../../store/event-store.ts'
 import type { KnownNotes } from '../../store/log-store.ts'
 
-/** What is known with this stretch. What was broken stays so until the file is made anew. Undefined where no note was seen. */
+/** The knowledge after this range of the store. A fault persists until the file is rebuilt. Undefined if no note was seen. */
 export function knownNotes(
   known: KnownNotes | undefined,
   { broken, after }: Attested,

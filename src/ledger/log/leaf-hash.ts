@@ -1,9 +1,9 @@
-/** @module The hash that a log has of one of its leaves. */
+/** @module Reads the hash of a leaf from the tiles of a log. */
 import { HASH_BYTES } from '../../merkle/hashes.ts'
 import { TILE_WIDTH } from '../../merkle/tile-path.ts'
 import type { LeafRow, LogStore } from '../../store/log-store.ts'
 
-/** Undefined where the file lacks it. */
+/** Undefined if the file does not have the hash. */
 export function leafHashAt(
   tiles: Pick<LogStore, 'tile'>,
   { tenant, index }: Pick<LeafRow, 'tenant' | 'index'>,

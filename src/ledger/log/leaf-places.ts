@@ -1,4 +1,4 @@
-/** @module Where the leaves of a log lie in the store: in the order of their positions, so that halving finds each border. */
+/** @module Finds leaves of a log by their position in the store: leaves are ordered by position, so that a binary search finds each boundary. */
 import type { Position } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 
@@ -7,7 +7,7 @@ export interface LeafPlaces {
   readonly comparePositions: (a: Position, b: Position) => number
 }
 
-/** How many of a log's first `size` leaves lie at or before a position. */
+/** Number of the first `size` leaves of a log that lie at or before a position. */
 export function leavesUpTo(
   { leaves, comparePositions }: LeafPlaces,
   { tenant, size }: { readonly tenant: string; readonly size: number },

@@ -1,4 +1,4 @@
-/** @module The records of a log's leaves, read from the store. */
+/** @module Reads the records of the leaves of a log from the store. */
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import { LogGapError } from './tenant-logs.ts'
@@ -8,7 +8,10 @@ export interface LeafSource {
   readonly leaves: Pick<LogStore, 'leaf' | 'leafPlaces'>
 }
 
-/** The first `size`: the store is read once, in its order, which is that of the leaves; what lies between them is passed over. Throws `LogGapError`. */
+/**
+ * Records of the first `size` leaves. The store is read once in its order, which is the order of the leaves; records between them are skipped. Throws
+ * `LogGapError`.
+ */
 export async function* leafRecords(
   { store, leaves }: LeafSource,
   tenant: string,

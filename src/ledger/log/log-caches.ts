@@ -1,4 +1,4 @@
-/** @module What the logs keep at hand of trees, streams and keys, within their share of the memory; the file has all of it. */
+/** @module In-memory caches of trees, streams and keys of the logs, within their share of the memory budget; the file holds all of it. */
 import type { NoteVerifier } from '../../merkle/note-key.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
@@ -7,11 +7,11 @@ import type { LogStreamRow } from '../../store/log-store.ts'
 import type { HashedGroups } from './stream-heads.ts'
 import type { TenantTree } from './tenant-tree.ts'
 
-/** Parts of the logs' share; cosignatures have another (`witness-posts.ts`). */
+/** Fractions of the memory share of the logs; cosignatures have another one (`witness-posts.ts`). */
 const PARTS = { trees: 0.5, streams: 0.25, verifiers: 0.05, heads: 0.1 } as const
-/** A stream's state beside its texts. */
+/** Size in bytes of a stream's state without its texts. */
 const STREAM_BYTES = 192
-/** A tenant's verifier with its key. */
+/** Size in bytes of a tenant's verifier with its key. */
 export const VERIFIER_BYTES = 1_024
 
 export interface StreamState {
@@ -19,13 +19,13 @@ export interface StreamState {
   readonly foreign: boolean
 }
 
-/** Shared by the projections of one ledger, the guard's and the one that follows. */
+/** Shared by the projections of one ledger: that of the guard and that which follows the store. */
 export interface LogCaches {
   readonly trees: SizedCache<TenantTree>
   readonly streams: SizedCache<StreamState>
-  /** By the log's name: those of its keys that count, as of a generation of the keys. */
+  /** By the name of the log: its valid keys, as of a generation of the keys. */
   readonly verifiers: SizedCache<{ readonly generation: number; readonly verifiers: readonly NoteVerifier[] }>
-  /** Groups of each tenant's tree of streams. */
+  /** Hashed groups of each tenant's tree of streams. */
   readonly heads: SizedCache<HashedGroups>
 }
 

@@ -1,4 +1,4 @@
-/** @module What the parts of the logs share, and what can go wrong with them. */
+/** @module The dependencies that the parts of the logs share, and the errors of a start. */
 import type { Json } from '../../../schemas/json.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { Expectation } from '../../signing/check.ts'
@@ -10,20 +10,20 @@ import type { LogKeys } from '../identity/log-keys.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Effects, Log } from '../ports.ts'
 
-/** A fact of the ledger's own about one of its logs. */
+/** A fact that the ledger itself records about one of its logs. */
 export interface LogFact {
   readonly tenant: string
   readonly type: 'CheckpointSigned' | 'CheckpointTimestamped'
   readonly data: Json
-  /** Where it goes: the stream, and what stands before it. */
+  /** Where the fact is appended: the stream, and the state of the stream before it. */
   readonly at: Expectation
 }
 
-/** Whoever waits for a start that has a whole store to read, and may give it up. */
+/** Observes a start that has to read a whole store, and can cancel it. */
 export interface StartWatch {
-  /** Ends the reading; the start then rejects with the signal's reason, and what was read is not lost. */
+  /** Cancels the reading: the start then rejects with the reason of the signal, and the progress made is kept. */
   readonly signal: AbortSignal
-  /** Called when such reading begins, without progress, and each second while it lasts. */
+  /** Called without progress when the reading begins, and then with progress every second. */
   readonly onCatchUp: (progress?: IndexProgress) => void
 }
 
@@ -36,23 +36,23 @@ export interface LogDeps {
   /** Seals a fact and appends it. */
   readonly append: (fact: LogFact) => Promise<AppendResult>
   readonly log: Log
-  /** Appends handed to the store so far: while it stands still, the logs have time. */
+  /** Number of appends handed to the store so far; while it does not change, the logs have time to work. */
   readonly appendsSoFar: () => number
   readonly memory: MemoryBudget
-  /** Absent where nobody measures it. */
+  /** Absent if the lag is not measured. */
   readonly lag?: Followed | undefined
-  /** What was lost is there again: other files that followed the store without it have to be made anew. */
+  /** Called when lost events were put back: other files that followed the store without them have to be rebuilt. */
   readonly onPutBack?: ((reason: string) => void) | undefined
-  /** Absent where nobody is told what a start waits for. */
+  /** Absent if the progress of a start is not reported. */
   readonly starting?: StartWatch | undefined
 }
 
-/** Name of a tenant's log and of the key that signs it, for life. */
+/** Name of a tenant's log and of the key that signs it, for the lifetime of the ledger. */
 export function logOrigin(origin: string, tenant: string): string {
   return `${origin}/${tenant}`
 }
 
-/** The store lies behind, or beside, a checkpoint that this ledger signed. The message says what to do. */
+/** The store is behind a checkpoint that this ledger signed, or diverges from it. The message says what to do. */
 export class LogStartError extends Error {
   readonly code: 'store-behind-checkpoint' | 'history-rewritten' | 'kept-checkpoints-damaged'
 
@@ -63,7 +63,7 @@ export class LogStartError extends Error {
   }
 }
 
-/** 32 bytes of a `sha256:` text. */
+/** The 32 bytes of a `sha256:` text. */
 export function digestBytes(digest: string): Uint8Array {
   return Buffer.from(digest.slice(digest.indexOf(':') + 1), 'hex')
 }

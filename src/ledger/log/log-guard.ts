@@ -1,4 +1,4 @@
-/** @module The look back before the first append: does the store still hold all that this ledger signed (F10, F11)? */
+/** @module Checks before the first append whether the store still holds everything that this ledger signed (F10, F11). */
 import { EVENTS } from '../../../schemas/events.ts'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
@@ -18,11 +18,11 @@ import { leafAt, lostTail, missingFault } from './log-stops.ts'
 import { noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 
-/** Between two reports of how far a long start is. */
+/** Interval between two progress reports of a long start, in milliseconds. */
 const PROGRESS_MS = 1_000
-/** Events that are gone, of which so many are looked up. */
+/** Maximum number of missing events that are looked up. */
 const MISSING_MAX = 100
-/** Reports of which one goes to the log. */
+/** Every n-th progress report is written to the log. */
 const LOGGED_REPORTS = 5
 
 export interface Guard {
@@ -32,8 +32,8 @@ export interface Guard {
 }
 
 /**
- * Throws `LogStartError` where the store holds less than a kept checkpoint covers, or something else. What the projection keeps is
- * trusted only where it agrees with the store; else it is rebuilt, which reads the whole history.
+ * Throws `LogStartError` if the store holds less than a kept checkpoint covers, or something else. The stored projection is trusted only if it agrees
+ * with the store; otherwise it is rebuilt by reading the whole history.
  */
 export async function guardStart(guard: Guard, found: FiledCheckpoints | undefined): Promise<void> {
   const { deps, projection } = guard
@@ -59,7 +59,7 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     await noteLost(deps)
     restart('the store has lost events that it does not name')
   }
-  // What is lost is known before anything is answered.
+  // Losses have to be known before anything is answered.
   const isUnmade = deps.logStore.progress() === undefined
   await projection.judgeNotes()
   const lacksAttested = async (): Promise<boolean> => {
@@ -79,7 +79,7 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
   }
 }
 
-/** All notes are looked at for that, which is done at a start alone. */
+/** Checks all notes, which is done only at a start. */
 async function notesAreBack({ store, logStore }: LogDeps): Promise<string | undefined> {
   const { after, broken } = logStore.progress()?.notes ?? {}
   if (broken === undefined) return undefined
@@ -88,7 +88,10 @@ async function notesAreBack({ store, logStore }: LogDeps): Promise<string | unde
   return known?.broken === undefined ? 'the notes of the writers of the store are whole again' : undefined
 }
 
-/** Up to where the store is. A whole store takes a while, in which nothing is served yet: the operator is told why, and how far it is. */
+/**
+ * Brings the logs up to the end of the store. A whole store takes a while, during which nothing is served; the reason and the progress are reported
+ * to the operator.
+ */
 async function brought({ deps: { logStore, log, starting }, projection }: Guard): Promise<void> {
   if (logStore.progress() === undefined)
     log.info(
@@ -107,7 +110,7 @@ async function brought({ deps: { logStore, log, starting }, projection }: Guard)
   }, PROGRESS_MS).unref()
   try {
     await projection.catchUp(starting?.signal)
-    // Stopped short of the end: to compare what there is with the checkpoints would say that the store lost the rest.
+    // Stopped short of the end: comparing the partial result with the checkpoints would report the rest as lost.
     starting?.signal.throwIfAborted()
   } finally {
     clearInterval(timer)
@@ -129,7 +132,7 @@ function checkpointOf({ projection, kept }: Guard, tenant: string, note: string)
   )
 }
 
-/** Whether the record that the projection saw last is still where it was. Where it is not, that is reported: no checkpoint may cover it yet. */
+/** Whether the record that the projection saw last is still in its place. If it is not, this is logged, since it may not be covered by any checkpoint yet. */
 async function projectionFits({ store, logStore, log }: LogDeps): Promise<boolean> {
   const seen = logStore.progress()
   if (seen === undefined) return true
@@ -143,7 +146,10 @@ async function projectionFits({ store, logStore, log }: LogDeps): Promise<boolea
   return false
 }
 
-/** Events that are gone from within what the file has followed: which they were, the leaves say. True where one had none, and the file does not know it. */
+/**
+ * Looks for missing events within the range that the file has followed, and reports those that leaves identify. True if one has no leaf and the file
+ * has not recorded a gap yet.
+ */
 function lacksUnnamed({ store, logStore, sealer, log }: LogDeps, missing: readonly Position[]): boolean {
   const { position: seen, gap } = logStore.progress() ?? {}
   let unnamed = false
@@ -159,7 +165,7 @@ function lacksUnnamed({ store, logStore, sealer, log }: LogDeps, missing: readon
   return unnamed && gap === undefined
 }
 
-/** Whether the next leaf of a log behind a position is that of an event which is acknowledged as lost. */
+/** Whether the next leaf of a log after a position is that of an event acknowledged as lost. */
 function isPassedAt({ store, logStore }: Pick<LogDeps, 'store' | 'logStore'>, position: Position): boolean {
   const places = { leaves: logStore, comparePositions: store.comparePositions.bind(store) }
   return logStore
@@ -167,13 +173,13 @@ function isPassedAt({ store, logStore }: Pick<LogDeps, 'store' | 'logStore'>, po
     .some((log) => logStore.leaf(log.tenant, leavesUpTo(places, log, position))?.eventId === LOST_EVENT_ID)
 }
 
-/** A position that the file has not come to yet. */
+/** Whether the file has not reached a position yet. */
 function isBehind({ store, logStore }: LogDeps, position: Position | undefined): boolean {
   const seen = logStore.progress()?.position
   return position !== undefined && (seen === undefined || store.comparePositions(position, seen) > 0)
 }
 
-/** What the file knows of events that the store does not hold any more is kept: their logs stop there. */
+/** Keeps what the file knows of events that the store no longer holds; their logs stop there. */
 async function stoppedAtLost(
   { deps, projection, kept }: Guard,
   checkpoints: readonly TenantCheckpoint[],
@@ -184,7 +190,7 @@ async function stoppedAtLost(
   if (tail === undefined) return false
   for (const each of checkpoints) {
     const lost = tail.lost.find(({ tenant }) => tenant === each.tenant)
-    // Nothing is changed by a start that is refused.
+    // A start that is refused must not change anything.
     if (lost !== undefined && lost.index < each.size) refuse(deps, lossOf(each, lost.index, kept), each.tenant)
   }
   if (!logStore.save(tail.batch, from)) return false
@@ -231,12 +237,12 @@ function refuseLess({ projection, kept, deps }: Guard, checkpoint: TenantCheckpo
 }
 
 function refuse(deps: LogDeps, error: LogStartError, tenant: string): void {
-  // A run that the server deleted for good must not stop all the others: what is gone is named, and the log is not carried on.
+  // A run that the server deleted for good must not stop all others: the loss is logged, and the log is not continued.
   if (deps.store.status().forgetting?.some(({ loss }) => loss === 'gone') !== true) throw error
   deps.log.error({ tenant, code: error.code }, error.message)
 }
 
-/** A log signs one text of each size: where the store has another one than was kept, one of the two went to somebody else. */
+/** A log signs only one text per size. If the store has a different one than the kept file, one of the two was given to somebody else. */
 async function refuseFork({ projection, kept, deps }: Guard, checkpoint: TenantCheckpoint): Promise<void> {
   const { tenant, size } = checkpoint
   const { note, signedSize } = projection.tree(tenant)
@@ -248,7 +254,7 @@ async function refuseFork({ projection, kept, deps }: Guard, checkpoint: TenantC
   )
 }
 
-/** Of the recorded checkpoint of this size; undefined where there is none. The file is seldom far behind the store. */
+/** Note of the recorded checkpoint of this size; undefined if there is none. The file is rarely far behind the store, so the search goes backwards. */
 async function noteOnRecord(store: EventStore, tenant: string, size: number): Promise<string | undefined> {
   for await (const page of store.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
     for (const { data } of page) {

@@ -1,4 +1,4 @@
-/** @module Bringing the logs up to the store, in the thread that writes their file. */
+/** @module Brings the logs up to date with the store, in the thread that writes their file. */
 import type { Indexing, LogIndexing } from '../indexing.ts'
 import type { CheckpointFile } from './checkpoint-file.ts'
 import { checkpointKeeper } from './checkpoint-keeper.ts'
@@ -10,7 +10,7 @@ import type { StreamHeads } from './stream-heads.ts'
 export interface LogParts {
   readonly projection: LogProjection
   readonly heads: StreamHeads
-  /** Absent where nothing outlives the process. */
+  /** Absent if nothing outlives the process. */
   readonly kept: CheckpointFile | undefined
   readonly origin: string
 }
@@ -26,7 +26,7 @@ export function logIndexing(deps: LogDeps, { projection, heads, kept, origin }: 
     },
     catchUp: async (signal) => {
       await projection.catchUp(signal)
-      // Of others: what is served from here on must be found again after a restart on a store that went backwards.
+      // Checkpoints of other processes: whatever is served from here on must be found again after a restart on a store that went backwards.
       if (deps.store.exclusive !== true) keep?.(NOTHING_SIGNED)
     },
     sign: async (signal) => {
@@ -39,7 +39,10 @@ export function logIndexing(deps: LogDeps, { projection, heads, kept, origin }: 
   }
 }
 
-/** The same in whichever thread has the file: what this one reads it with forgets what it has at hand, as often as another may have changed it. */
+/**
+ * The same operations in whichever thread owns the file. After a call to the other thread, the local projection drops its caches, since the file may
+ * have changed.
+ */
 export function logIndexingAnywhere(
   own: LogIndexing,
   indexing: Indexing,

@@ -1,6 +1,6 @@
 /**
- * @module The logs follow the store: every verified record becomes a leaf of its tenant's tree, in commit order (LOG-1 to LOG-3).
- * An event that does not verify in its place stops its tenant's log there; a stream of which nothing is ours is foreign and has no leaf.
+ * @module The projection of the store onto the logs: every verified record becomes a leaf of its tenant's tree, in commit order (LOG-1 to LOG-3). An
+ * event that does not verify in its place stops its tenant's log there; a stream without any event of ours is foreign and has no leaf.
  */
 
 import { isAcknowledgement, type LostEvent, lostEventsIn, placeText } from '../../../schemas/acknowledged-loss.ts'
@@ -46,7 +46,7 @@ import { noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import { TenantTree } from './tenant-tree.ts'
 
-/** What one page adds. */
+/** Changes made by one page. */
 interface PageChanges {
   readonly trees: Map<string, TenantTree>
   readonly streams: Map<string, StreamState>
@@ -54,7 +54,7 @@ interface PageChanges {
   readonly gaps: Gaps
 }
 
-/** Where a pass goes past what is lost. */
+/** The state needed to continue a pass past acknowledged losses. */
 interface Passing {
   readonly tree: TenantTree
   readonly passing: OnRecord
@@ -62,7 +62,7 @@ interface Passing {
 }
 
 const NOTHING = { logs: [], tiles: [], streams: [], leaves: [] } as const
-/** Positions without a record that are told apart. */
+/** Maximum number of positions without a record that are examined one by one. */
 const MISSING_MAX = 100
 
 export class LogProjection {
@@ -70,15 +70,15 @@ export class LogProjection {
   readonly #origin: string
   readonly #caches: LogCaches
   readonly #acknowledged: Acknowledgements
-  /** Losses that a pass goes past, of each tenant whose log met one. */
+  /** By tenant whose log met a loss: the acknowledged losses that a pass continues past. */
   readonly #passing = new Map<string, OnRecord>()
-  /** The file was filled from the store's first event on by this process, so that it lacks no stream. */
+  /** This process filled the file from the first event of the store, so that no stream is missing from it. */
   #fromStart = false
   #catchingUp: Promise<void> | undefined
   #building: IndexProgress | undefined
-  /** Positions without a record, as they were before the last pass. */
+  /** Positions without a record, as found before the last pass. */
   #missing: ReadonlySet<Position> | undefined
-  /** As the file has it: every write asks. */
+  /** Cached from the file, because every write asks for it. */
   #lossesOfStore: readonly Loss[] | undefined
 
   constructor(deps: LogDeps, origin: string, caches: LogCaches) {
@@ -86,11 +86,11 @@ export class LogProjection {
     this.#origin = origin
     this.#caches = caches
     this.#acknowledged = new Acknowledgements(deps)
-    // What is kept at hand is ahead of an empty file.
+    // The caches are ahead of an empty file.
     deps.logStore.onRenewed(() => this.forget())
   }
 
-  /** Follows the store to where it is at the call, or to where the signal stops it. Passes never overlap. */
+  /** Follows the store up to its end at the time of the call, or until the signal aborts it. Passes never overlap. */
   async catchUp(signal?: AbortSignal): Promise<void> {
     if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
     this.#catchingUp ??= againIfRenewed(() => this.#pass(signal)).finally(() => {
@@ -100,7 +100,7 @@ export class LogProjection {
     await this.#catchingUp
   }
 
-  /** While a pass runs that has a way to go. */
+  /** Defined while a pass is running that still has far to go. */
   get building(): IndexProgress | undefined {
     return this.#building
   }
@@ -113,24 +113,24 @@ export class LogProjection {
     return tree
   }
 
-  /** The losses of a tenant that are acknowledged on record, as the store is now. */
+  /** The losses of a tenant that are acknowledged in the store at the moment. */
   acknowledged(tenant: string): Promise<OnRecord> {
     return this.#acknowledged.of(tenant)
   }
 
-  /** What the store has lost that no log can name. */
+  /** Losses of the store that no log can name. */
   get lossesOfStore(): readonly Loss[] {
     this.#lossesOfStore ??= lossesOfStore(this.#deps.logStore.progress())
     return this.#lossesOfStore
   }
 
-  /** What the stream's events so far say about its next one; undefined where its first event is not ours. */
+  /** What the events of a stream so far require of its next event; undefined if its first event is not ours. */
   expectation(stream: string): Expectation | undefined {
     const { expected, foreign } = this.#stream(stream)
     return foreign ? undefined : expected
   }
 
-  /** Whose checkpoints of a tenant's log count, oldest first. */
+  /** The keys whose checkpoints of a tenant's log are valid, oldest first. */
   verifiers(tenant: string): readonly NoteVerifier[] {
     const { logKeys } = this.#deps
     const name = this.logName(tenant)
@@ -146,12 +146,12 @@ export class LogProjection {
     return logOrigin(this.#origin, tenant)
   }
 
-  /** Drops everything that was kept: the next pass reads the store from its start. */
+  /** Drops the whole file; the next pass reads the store from its start. */
   renew(reason: string): void {
     this.#deps.logStore.renew(reason)
   }
 
-  /** What is at hand may be behind the file, or ahead of it: it is read from there again. */
+  /** Drops the caches, which may be behind the file or ahead of it; they are filled from the file again. */
   forget(): void {
     this.#lossesOfStore = undefined
     this.#caches.trees.clear()
@@ -166,7 +166,7 @@ export class LogProjection {
     this.#fromStart ||= after === undefined
     await this.#judgeMissing()
     await this.judgeNotes()
-    // Pinned: a pass that chased the writers would never come to an end, and nothing would be signed.
+    // Pinned: a pass that chased the writers would never end, and nothing would be signed.
     const until = await store.end()
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return this.#end()
     let from = after
@@ -181,7 +181,10 @@ export class LogProjection {
     await this.#end()
   }
 
-  /** Events that went away since the last pass, from within what the file has followed: those that have leaves are named, the others make a gap. */
+  /**
+   * Handles events that went missing since the last pass within the range that the file has followed: events with leaves are reported, the others are
+   * saved as a gap.
+   */
   async #judgeMissing(): Promise<void> {
     const { store, logStore, sealer } = this.#deps
     const progress = logStore.progress()
@@ -199,7 +202,7 @@ export class LogProjection {
     this.#lossesOfStore = undefined
   }
 
-  /** Behind the last event others may be gone. Those that have leaves stop their logs; of the rest no log knows (LOG-44). */
+  /** Events after the last one may be missing too. Those with leaves stop their logs; the others are in no log and are saved as a gap (LOG-44). */
   async #end(): Promise<void> {
     const { store, logStore } = this.#deps
     const progress = logStore.progress()
@@ -210,7 +213,7 @@ export class LogProjection {
     this.#lossesOfStore = undefined
   }
 
-  /** What stopped a log may be as it was: then the file is made anew, and the log goes on. */
+  /** The cause of a stop may be gone: then the file is rebuilt and the log continues. */
   async #goOnWhereOver(): Promise<void> {
     const reason = await this.whatIsOver()
     if (reason === undefined) return
@@ -219,7 +222,7 @@ export class LogProjection {
     throw new DerivedFileRenewedError({ file: 'the file of the logs', reason })
   }
 
-  /** Why the file is to be made anew, where something that it lacked is there now. */
+  /** The reason to rebuild the file if something that it lacked is present now; otherwise undefined. */
   whatIsOver(): Promise<string | undefined> {
     const { store, logStore } = this.#deps
     return whatIsOver(
@@ -231,7 +234,7 @@ export class LogProjection {
     )
   }
 
-  /** Whether what stopped a log was acknowledged since, and no pass has gone past it yet. */
+  /** Whether the cause of a stop has been acknowledged since, and no pass has continued past it yet. */
   async #isPassed(tenant: string, stopped: LogStop): Promise<boolean> {
     const { store, logStore } = this.#deps
     const onRecord = await this.#acknowledged.of(tenant)
@@ -245,7 +248,7 @@ export class LogProjection {
     return isOver
   }
 
-  /** What is met may be acknowledged further on: then the log begins again, and goes past it. */
+  /** The loss just met may be acknowledged further on: then the log starts over and continues past it. */
   async #passFrom(tenant: string): Promise<void> {
     const onRecord = await this.#acknowledged.of(tenant)
     if (onRecord.places.size === (this.#passing.get(tenant)?.places.size ?? 0)) return
@@ -255,7 +258,10 @@ export class LogProjection {
     throw new DerivedFileRenewedError({ file: 'the file of the logs', reason })
   }
 
-  /** In its place, too: one that lies behind the stop is met after it again, and the file would be made anew without an end. */
+  /**
+   * Whether the next event is present, in its place as well: an event after the stop would be met after it again, and the file would be rebuilt
+   * endlessly.
+   */
   async #isNextThere({ stream, position }: LogStop): Promise<boolean> {
     const { store } = this.#deps
     const { expected, foreign } = this.#stream(stream)
@@ -264,7 +270,7 @@ export class LogProjection {
     return this.#check(next, expected).ok
   }
 
-  /** False where the file was rebuilt meanwhile. What is kept at hand is then ahead of what was saved, as after an error. */
+  /** False if the file was rebuilt in the meantime. The caches are then ahead of what was saved, as after an error, and are dropped. */
   async #folded(page: readonly ReadRecord[], from: Position | undefined): Promise<boolean> {
     let saved = false
     try {
@@ -310,7 +316,7 @@ export class LogProjection {
     return true
   }
 
-  /** What writers attested meanwhile. */
+  /** Attestations of writers for the range of this page. */
   async #attested(page: readonly ReadRecord[], after: Position | undefined): Promise<Attested> {
     const until = page.at(-1)?.position
     return (until && (await this.#deps.store.attested?.({ after, until }))) || { lost: [] }
@@ -328,7 +334,7 @@ export class LogProjection {
     return notes
   }
 
-  /** Notes may be gone where nothing was written since: the store then says that they began later. */
+  /** Notes may disappear without any new write: the store then reports that they began later. */
   async judgeNotes(): Promise<void> {
     const { store, logStore } = this.#deps
     const progress = logStore.progress()
@@ -336,12 +342,12 @@ export class LogProjection {
     const { position } = progress
     const notes = this.#notesAfter(await store.attested({ after: position, until: position }))
     if (notes?.broken === progress.notes?.broken) return
-    // Another pass may have gone on meanwhile: then that one has judged.
+    // If another pass has continued in the meantime, that pass has judged the notes.
     if (logStore.save({ ...NOTHING, progress: { ...progress, ...(notes && { notes }) } }, position))
       this.#lossesOfStore = undefined
   }
 
-  /** The log that lacks them stops there. One that has the first of them says so by itself. */
+  /** Stops the log that lacks the lost event. A log that already has a leaf for the first lost event reports the loss without this. */
   async #takeLost(lost: LostEvents | undefined, changes: PageChanges): Promise<void> {
     const tenant = lost && streamTenant(lost.stream)
     if (lost === undefined || tenant === undefined || isValueStream(lost.stream)) return
@@ -361,7 +367,10 @@ export class LogProjection {
     )
   }
 
-  /** What was saved may be forgotten from here on. Set again: they have grown, and a reader may have read what was saved before. */
+  /**
+   * Caches what was saved, which may be evicted from here on. Entries are set again because they have grown, and because a reader may have cached the
+   * older saved state.
+   */
   #remember({ trees, streams }: PageChanges): void {
     this.#lossesOfStore = undefined
     for (const [tenant, tree] of trees) this.#caches.trees.set(tenant, tree, tree.bytes)
@@ -380,7 +389,7 @@ export class LogProjection {
     const state = changes.streams.get(stream) ?? this.#stream(stream)
     if (record.revision > 0 && state.expected.revision === 0) await this.#missed(stream)
 
-    // Awaiting what is there already would cost a turn for each record.
+    // No `await` on a value that is already there: that would cost a turn of the event loop for each record.
     const first = this.#check(record, state.expected)
     const found = first.ok ? { record, checked: first } : await this.#again(record, state.expected)
     const lost = found.checked.ok ? undefined : passing?.places.get(placeText(record))
@@ -402,7 +411,7 @@ export class LogProjection {
     changes.streams.set(stream, { expected: nextExpectation(found.checked), foreign: false })
   }
 
-  /** Lost events whose leaves come before that of this record. */
+  /** Adds leaves of lost events that come before the leaf of this record. */
   #passUpTo(record: ReadRecord, { tree, passing, changes }: Passing): void {
     for (;;) {
       const lost = passing.leaves.get(tree.size)
@@ -412,7 +421,7 @@ export class LogProjection {
     }
   }
 
-  /** The leaf of an event that is lost for good; false where it is not due. */
+  /** Adds the leaf of an event that is lost for good; false if that leaf is not due. */
   #passLost(lost: LostEvent, { tree, at, changes }: Omit<Passing, 'passing'> & { readonly at: ReadRecord }): boolean {
     const { stream, revision, digest, index } = lost
     const { expected, foreign } = changes.streams.get(stream) ?? this.#stream(stream)
@@ -429,7 +438,7 @@ export class LogProjection {
     return true
   }
 
-  /** What it names is a leaf before it, or the log begins again. */
+  /** The leaves that the acknowledgement names come before it; if they do not match, the log starts over. */
   async #takeAcknowledgement(tree: TenantTree, { stream, tenant, type }: Header, { data }: ReadRecord): Promise<void> {
     const lost = lostEventsIn(data)
     const [first] = lost
@@ -442,7 +451,10 @@ export class LogProjection {
       tree.holes = [...tree.holes, { stream: first.stream, revision: first.revision }]
   }
 
-  /** Events of a stream were seen before, its row would say which: without it the stream would pass for another's, in no log. */
+  /**
+   * Earlier events of the stream were seen, but its row is missing. Without the row, the stream would be taken for a foreign one and be left out of
+   * all logs.
+   */
   async #missed(stream: string): Promise<void> {
     if (this.#fromStart) return
     await noteLost(this.#deps)
@@ -460,20 +472,20 @@ export class LogProjection {
     return checkRecord(record, expected, keys())
   }
 
-  /** A bit that flipped on the way here is not in the store: what does not verify is read once more before it is judged. */
+  /** Reads a record that does not verify a second time before it is judged: a bit that flipped in transit is not in the store. */
   async #again(record: ReadRecord, expected: Expectation): Promise<{ record: ReadRecord; checked: CheckResult }> {
     const again = (await readOne(this.#deps.store, record)) ?? record
     return { record: again, checked: this.#check(again, expected) }
   }
 
-  /** Takes a checkpoint on record over; false where it is not what this tree had at that size, under our key. */
+  /** Applies a recorded checkpoint; false if it does not match this tree at that size, or is not signed with our key. */
   #signed(tree: TenantTree, { data }: ReadRecord): boolean {
-    // The mac fits, but who holds the key may have sealed anything.
+    // The MAC is valid, but a holder of the sealing key may have sealed anything.
     const body = EVENTS.CheckpointSigned.schema.safeParse(parseJsonOrUndefined(data))
     const verifiers = this.verifiers(tree.tenant)
     const checkpoint = body.success ? readCheckpoint(body.data.note, verifiers) : undefined
     const before = tree.note === undefined ? undefined : readCheckpoint(tree.note, verifiers)
-    // A key that was succeeded in this log signs no more of it.
+    // A key that has been succeeded in this log signs no more checkpoints of it.
     if (before !== undefined && checkpoint !== undefined && checkpoint.keyPlace < before.keyPlace) return false
     if (checkpoint === undefined || checkpoint.size < 1 || checkpoint.size > tree.size) return false
     if (!sameHash(tree.rootAt(checkpoint.size), checkpoint.root)) return false
@@ -483,7 +495,7 @@ export class LogProjection {
     return true
   }
 
-  /** Another process may have put a key on record that this one's key file lacks as yet. */
+  /** Another process may have recorded a key that is not in the key file of this process yet. */
   #learnKey({ data }: ReadRecord): void {
     const body = EVENTS.LogKeyRotated.schema.safeParse(parseJsonOrUndefined(data))
     if (!body.success) return
@@ -539,7 +551,7 @@ function isStamp({ type, stream, tenant }: Header): boolean {
   return type === 'CheckpointTimestamped' && stream === ledgerStream(tenant)
 }
 
-/** Whoever asks for the token reads it from its event, and holds it against the checkpoint: here it only says when the next one is due. */
+/** Readers of a token take it from its event and compare it with the checkpoint; here it only determines when the next one is due. */
 function takeStamp(tree: TenantTree, { time }: Header, { data }: ReadRecord): void {
   const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJsonOrUndefined(data))
   const size = body.data?.size ?? 0

@@ -1,4 +1,4 @@
-/** @module What a log answers: tiles, entries and proofs of the published tree. */
+/** @module The answers of a log: tiles, entries and proofs of the published tree. */
 
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
@@ -61,11 +61,11 @@ interface ReadsParts {
   readonly projection: LogProjection
   readonly posts: WitnessPosts
   readonly indexing: LogIndexing
-  /** The file was rebuilt, and is not where the store is yet. */
+  /** Whether the file was rebuilt and has not reached the end of the store yet. */
   readonly isBeingMade: () => boolean
 }
 
-/** The methods of a class do not come along when its parts are put together. */
+/** The methods are listed one by one because methods of a class are lost when an object is spread. */
 export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
   const reads = new LogReads(deps, parts)
   return {
@@ -125,7 +125,7 @@ class LogReads implements OwnReads {
     return { size, published, witnesses: this.#posts.sizes(tenant), ...(stopped && { stopped: stopped.code }) }
   }
 
-  /** That of the store first: it is the wider one. */
+  /** The losses of the store come first, because their scope is wider. */
   losses(tenant: string): readonly Loss[] {
     return [...this.openLosses(tenant), ...this.#projection.tree(tenant).holes.map(holeLoss)]
   }
@@ -158,7 +158,7 @@ class LogReads implements OwnReads {
     return this.#refusedWithout('no-checkpoint', tenant, signedSize)
   }
 
-  /** What is not there may be missing, or not made yet. */
+  /** An item that is not found may not exist, or may not be indexed yet. */
   #refusedWithout(
     code: LogRefusalCode,
     tenant: string,
@@ -179,7 +179,7 @@ class LogReads implements OwnReads {
     if (body === undefined || checkpoint === undefined || checkpoint.size > treeSize)
       return refused('no-timestamp', published)
     const { size } = checkpoint
-    // Whoever seals can have put any text there.
+    // Anyone with a sealing key can have recorded any text.
     if (!sameHash(rootOf(tree, size), checkpoint.root)) return refused('no-timestamp', published)
     const { text, authority, time, policy, serial } = body
     const reply = Buffer.from(body.reply, 'base64')
@@ -305,12 +305,12 @@ class LogReads implements OwnReads {
     return 'index' in leaf ? logStore.leaf(tenant, leaf.index) : logStore.leafOf(tenant, leaf.eventId)
   }
 
-  /** Header texts in the order of the leaves. Neighbours of one stream are read as one range; undefined where one is gone. */
+  /** Header texts in the order of the leaves. Neighbouring leaves of one stream are read as one range. Undefined if one is missing. */
   async #headers(leaves: readonly LeafRow[]): Promise<readonly string[] | undefined> {
     const ranges = new Map<string, { from: number; to: number }>()
     for (const { stream, revision } of leaves) {
       const range = ranges.get(stream)
-      // Leaves of one stream stand in the order of its revisions, without gaps.
+      // Leaves of one stream are in the order of its revisions, without gaps.
       ranges.set(stream, range === undefined ? { from: revision, to: revision } : { ...range, to: revision })
     }
     const found = new Map<string, string>()
@@ -325,10 +325,10 @@ class LogReads implements OwnReads {
   }
 }
 
-/** Leaves behind the last checkpoint that are looked at: after a pass there are few. */
+/** Maximum number of leaves after the last checkpoint that are checked; there are few after a pass. */
 const UNCOVERED_MAX = 1_000
 
-/** Nobody can say whose they were. */
+/** Losses of the whole store come without a tenant, because they cannot be assigned to one. */
 function stopsOf(logStore: LogDeps['logStore']): readonly LogStopped[] {
   const stopped = logStore.stoppedLogs().map(({ tenant, stopped: stop }) => ({ tenant, code: stop?.code ?? '' }))
   return [...lossesOfStore(logStore.progress()).map(({ code }) => ({ code })), ...stopped]

@@ -1,18 +1,18 @@
-/** @module How the logs are kept. */
+/** @module Settings of the logs. */
 import type { Witness } from './ask-witness.ts'
 import type { CheckpointFile } from './checkpoint-file.ts'
 import type { StampSettings } from './checkpoint-stamps.ts'
 
-/** Longest time from an append to its checkpoint, unless the settings say otherwise. */
+/** Default of the maximum time from an append to its checkpoint, in milliseconds. */
 export const CHECKPOINT_DELAY_MS = 300_000
 
 export interface LogSettings {
-  /** Default five minutes; 0 leaves publishing to whoever calls `publish`. */
+  /** Default: five minutes. 0 leaves publishing to callers of `publish`. */
   readonly maxDelayMs?: number
-  /** Absent where nothing outlives the process. */
+  /** Absent if nothing outlives the process. */
   readonly kept?: CheckpointFile
-  /** Who is asked to cosign each checkpoint; none by default. */
+  /** Witnesses that are asked to cosign each checkpoint; none by default. */
   readonly witnesses?: readonly Witness[]
-  /** Who time-stamps checkpoints; nobody by default. */
+  /** The authority that time-stamps checkpoints; none by default. */
   readonly stamps?: StampSettings
 }

@@ -1,4 +1,4 @@
-/** @module Where logs stopped, whether that is over, and what the file of the logs knows of the store that the store does not hold any more. */
+/** @module Where logs stopped, whether the cause is gone, and what the file of the logs knows of events that the store no longer holds. */
 import { leafHash, sameHash } from '../../merkle/hashes.ts'
 import { recordDigest, textDigest } from '../../signing/digests.ts'
 import {
@@ -15,20 +15,20 @@ import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
 import type { LogDeps } from './log-deps.ts'
 
-/** A stop's code where the log has an event that the store has not: `lostLeaf`. */
+/** Code of a stop at an event that the log has and the store lacks: `lostLeaf`. */
 export const MISSING = 'missing'
-/** The code of a leaf in whose place the store has another event. */
+/** Code for a leaf in whose place the store has another event. */
 const OTHER_EVENT = 'leaf'
-/** A stop's code where a recorded checkpoint is none of this log's: its event verifies, and nothing behind it is over. */
+/** Code of a stop at a recorded checkpoint that does not belong to this log. Its event verifies, so an intact next event does not end the stop. */
 export const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
-/** So many stops are looked at before a pass. */
+/** Maximum number of stops that are examined before a pass. */
 const STOPS_AT_ONCE = 20
-/** Of a log, leaves at its end whose events are gone: that many are looked for. */
+/** Maximum number of leaves at the end of a log that are searched for missing events. */
 const LOST_MAX = 10_000
-/** Positions without a record that are looked up among the leaves. */
+/** Maximum number of positions without a record that are looked up among the leaves. */
 const NAMED_MAX = 1_000
 
-/** What was judged: a record that differs from it is judged anew. */
+/** Digest of the judged record: a record with a different digest is judged again. */
 export function judgedDigest({ header, data }: ReadRecord): string {
   return textDigest(`${header}\n${data}`)
 }
@@ -36,7 +36,7 @@ export function judgedDigest({ header, data }: ReadRecord): string {
 type StopDeps = Pick<LogDeps, 'store' | 'logStore'>
 type LeavesAndTiles = Pick<LogStore, 'leaf' | 'tile'>
 
-/** Why the file has to be made again: what stopped a log, or was missing, is there now. Undefined where nothing changed. */
+/** The reason to rebuild the file: the cause of a stop is gone, or a missing event is back. Undefined if nothing changed. */
 export async function whatIsOver(
   deps: StopDeps,
   {
@@ -62,20 +62,20 @@ export async function whatIsOver(
 interface Stopped {
   readonly tenant: string
   readonly stopped: LogStop
-  /** Whether the event that has to follow in the stream is there, no later than the stop, and verifies. */
+  /** Whether the next event of the stream is present, no later than the stop, and verifies. */
   readonly isNext: (stopped: LogStop) => Promise<boolean>
 }
 
 async function isOver(deps: StopDeps, { tenant, stopped, isNext }: Stopped): Promise<boolean> {
   if (stopped.lostLeaf !== undefined) return holdsLeaf(deps, tenant, stopped.lostLeaf)
   const record = await deps.store.recordAt(stopped.position)
-  // Nothing was judged: the event of that place was missing.
+  // No record was judged: the event of that position was missing.
   if (stopped.digest === undefined) return record !== undefined
   if (record === undefined || judgedDigest(record) !== stopped.digest) return true
   return stopped.code !== CHECKPOINT_MISMATCH && isNext(stopped)
 }
 
-/** Whether each leaf at the end of a log is in the store, or acknowledged as lost. */
+/** Whether each leaf at the end of a log is in the store or acknowledged as lost. */
 export async function isLostTailAcknowledged(
   deps: StopDeps,
   { tenant, from, onRecord }: { readonly tenant: string; readonly from: number; readonly onRecord: OnRecord },
@@ -86,7 +86,7 @@ export async function isLostTailAcknowledged(
   return size <= from + LOST_MAX
 }
 
-/** For who only reads: whether the event that stopped a log is in its place in the store now, and sound by itself. */
+/** For readers only: whether the event that stopped a log is in its place in the store now, and valid in itself. */
 export async function isPutBack(
   {
     store,
@@ -104,7 +104,7 @@ export async function isPutBack(
   return record.stream === stopped.stream && record.revision === stopped.revision && isSound(record)
 }
 
-/** Whether the store has the event that the log has in that place. */
+/** Whether the store has the event that the log has at that index. */
 async function holdsLeaf(
   { store, logStore }: { readonly store: Pick<StoreReader, 'readStream'>; readonly logStore: LeavesAndTiles },
   tenant: string,
@@ -115,7 +115,7 @@ async function holdsLeaf(
   return leaf !== undefined && record !== undefined && isStoredLeaf(logStore, leaf, record)
 }
 
-/** The leaf at a position, of whichever log. */
+/** The leaf at a position, in any of the logs. */
 export function leafAt({ store, logStore }: StopDeps, position: Position): LeafRow | undefined {
   const places = { leaves: logStore, comparePositions: store.comparePositions.bind(store) }
   for (const log of logStore.logs()) {
@@ -133,14 +133,14 @@ export function isStoredLeaf(logStore: Pick<LogStore, 'tile'>, leaf: LeafRow, re
 
 export interface LostTail {
   readonly batch: LogBatch
-  /** The first event of each log that is gone. */
+  /** The first missing event of each log. */
   readonly lost: readonly LeafRow[]
 }
 
 /**
- * The store ends before what the file has seen: which logs lack their last events, and the file as it has to be from here on. Those logs stop at
- * the first of them, so that nothing claims to be whole behind it (LOG-46). Undefined where no leaf is gone, or events lie elsewhere: then it is the
- * file that is in doubt.
+ * The store ends before the last event that the file has seen: determines which logs lack their last events, and the new state of the file. Those
+ * logs stop at the first missing event, so that nothing after it is claimed to be complete (LOG-46). Undefined if no leaf is missing, or if events
+ * are at other positions: then the file is in doubt.
  */
 export async function lostTail({ store, logStore }: StopDeps): Promise<LostTail | undefined> {
   const lost: LeafRow[] = []
@@ -164,13 +164,13 @@ export async function lostTail({ store, logStore }: StopDeps): Promise<LostTail 
 }
 
 export interface LogEnd {
-  /** The last leaf whose event is there, and that event. */
+  /** The last leaf whose event is in the store, and that event. */
   readonly last: { readonly leaf: LeafRow; readonly record: ReadRecord } | undefined
-  /** The first one behind it, and its fault: the store has no event of that place, or another one. */
+  /** The first leaf after it and its fault: the store has no event in that place, or another one. */
   readonly gone: { readonly leaf: LeafRow; readonly code: string } | undefined
 }
 
-/** Up to where the store holds a log, looked for from the log's end backwards. */
+/** The end of a log as far as the store holds it, searched backwards from the end of the log. */
 export async function endOf(
   { store, logStore }: { readonly store: Pick<StoreReader, 'readStream'>; readonly logStore: LeavesAndTiles },
   { tenant, size }: Pick<LogRow, 'tenant' | 'size'>,
@@ -186,7 +186,7 @@ export async function endOf(
   return { gone, last: undefined }
 }
 
-/** Puts on record which events are gone from these positions, by their leaves; returns the positions that no leaf names. */
+/** Reports the events that are missing from these positions, identified by their leaves; returns the positions without a leaf. */
 export function nameMissing(
   { store, logStore, sealer }: StopDeps & Pick<LogDeps, 'sealer'>,
   positions: readonly Position[],
@@ -204,7 +204,7 @@ export function missingFault({ stream, revision }: { readonly stream: string; re
   return { stream, revision, code: MISSING, message: 'the log has it, the store has not' }
 }
 
-/** Of positions without a record, those that no leaf names. So many are looked up; what is behind them counts as unnamed. */
+/** The positions without a record that no leaf identifies. A limited number is looked up; the rest counts as unidentified. */
 export function unnamedIn(deps: StopDeps, missing: PositionRange | undefined): PositionRange | undefined {
   const { first, events } = missing ?? { first: '0', events: 0 }
   const positions = Array.from({ length: Math.min(events, NAMED_MAX) }, (_, n) => String(Number(first) + n))
@@ -214,7 +214,7 @@ export function unnamedIn(deps: StopDeps, missing: PositionRange | undefined): P
   return unnamed.length + beyond > 0 ? { first: from, events: unnamed.length + beyond } : undefined
 }
 
-/** Positions without a record that come to light between two records, less those that a stream accounts for. */
+/** Positions without a record found between two records, minus those that a stream accounts for. */
 export class Gaps {
   events: number
   first: Position | undefined
@@ -235,7 +235,7 @@ export class Gaps {
     this.events += unnamed.events
   }
 
-  /** So many events are missing from a stream: its tenant's log stops, and the other tenants have lost nothing by them. */
+  /** Subtracts events that are missing from a known stream: the log of its tenant stops, and other tenants have lost nothing by them. */
   explained(events: number): void {
     this.events = Math.max(0, this.events - events)
     if (this.events === 0) this.first = undefined

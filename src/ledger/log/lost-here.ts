@@ -1,4 +1,4 @@
-/** @module Whether an event of a tenant is lost at this moment, and which event it was: what an acknowledgement of the loss names (LOG-63). */
+/** @module Determines whether an event of a tenant is lost at this moment, and which event it was, for an acknowledgement of the loss (LOG-63). */
 
 import { ACKNOWLEDGED_MAX } from '../../../schemas/events/loss-acknowledged.ts'
 import type { EventBody } from '../../../schemas/events.ts'
@@ -14,14 +14,14 @@ import { leavesUpTo } from './leaf-places.ts'
 import { CHECKPOINT_MISMATCH, MISSING } from './log-stops.ts'
 
 type Body = EventBody<'LossAcknowledged'>
-/** All of the body but the reason. */
+/** The body of the acknowledgement except for its reason. */
 export type Lost = Omit<Body, 'v' | 'reason'>
 
 export type LostHere =
   | { readonly kind: 'lost'; readonly lost: Lost }
-  /** The event is in its place and sound, or there never was one. */
+  /** The event is in its place and valid, or never existed. */
   | { readonly kind: 'not-lost' }
-  /** It is lost, and nothing says which event it was, or which leaf: no log can go on past it. */
+  /** The event is lost, and nothing shows which event or which leaf it was: no log can continue past it. */
   | { readonly kind: 'unknown'; readonly why: string }
 
 export interface LostHereDeps {
@@ -37,9 +37,9 @@ export interface LostPlace {
 }
 
 const PLACES_AT_ONCE = 4_096
-/** Positions without a record that are looked at for the one that the event had. */
+/** Maximum number of positions without a record that are searched for the position of the event. */
 const MISSING_MAX = 100
-/** With these alone the header is the one that was sealed. */
+/** If these are the only faults, the header is the one that was sealed. */
 const OF_THE_BODY: ReadonlySet<string> = new Set(['data-digest', 'data-not-canonical'])
 
 export async function lostHere(deps: LostHereDeps, place: LostPlace): Promise<LostHere> {
@@ -57,7 +57,7 @@ function leavesFrom({ logStore }: LostHereDeps, { tenant, stream, revision }: Lo
   return found
 }
 
-/** The log has them: so many one after the other are lost. */
+/** The log has leaves for these events: counts how many consecutive ones are lost in the same way. */
 async function byItsLeaf(
   deps: LostHereDeps,
   { tenant, stream, revision }: LostPlace,
@@ -92,7 +92,7 @@ function faultAt(
   return sameHash(leafHash(record.header), hash) ? undefined : { what: 'damaged', code: 'leaf' }
 }
 
-/** The log stopped there: which event it was is in its own header, or in the next one of its stream. One event. */
+/** The log stopped at the event: its own header, or the header of the next event in its stream, identifies it. Covers one event. */
 async function byItsNeighbours(deps: LostHereDeps, place: LostPlace): Promise<LostHere> {
   const { store, logStore, sealer } = deps
   const { tenant, stream, revision } = place
@@ -131,7 +131,7 @@ function damagedIndex(
   return record.position === stopped.position ? logStore.log(tenant)?.size : undefined
 }
 
-/** Undefined where leaves lie between the places that it may have had. */
+/** Undefined if there are leaves between the positions that the event may have had. */
 async function missingIndex(
   { store, logStore }: LostHereDeps,
   { tenant, stream, revision }: LostPlace,
@@ -140,7 +140,7 @@ async function missingIndex(
   const size = logStore.log(tenant)?.size ?? 0
   const places = { leaves: logStore, comparePositions: store.comparePositions }
   const upTo = (position: Position): number => leavesUpTo(places, { tenant, size }, position)
-  // Its writer attested where it put it.
+  // The writer attested the position of the event.
   if (stopped.digest === undefined) return upTo(stopped.position)
   const before = revision === 0 ? undefined : await readOne(store, { stream, revision: revision - 1 })
   if (next === undefined || (revision > 0 && before === undefined)) return undefined
@@ -155,7 +155,7 @@ async function missingIndex(
   return indexes.size === 1 ? index : undefined
 }
 
-/** Of a log that has leaves whose events are gone, the first of each stream; else the event that was due where it stopped. */
+/** For a log with leaves whose events are missing, the first such event of each stream; otherwise the event that was due where the log stopped. */
 export function lostPlaces(
   { logStore }: Pick<LostHereDeps, 'logStore'>,
   tenant: string,

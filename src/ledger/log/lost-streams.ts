@@ -1,4 +1,4 @@
-/** @module Before the file of the logs is made anew: what it knows of streams that the store does not hold to their end any more is put on record first. */
+/** @module Reports, before the file of the logs is rebuilt, the streams of which the store no longer holds all events that the file knows. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
 import { readOne } from '../../store/event-store.ts'
@@ -10,7 +10,7 @@ const PLACES_AT_ONCE = 4_096
 
 type Deps = Pick<LogDeps, 'store' | 'logStore' | 'sealer'>
 
-/** The first event of each stream that is gone from its end. Nothing is said of another ledger's store. */
+/** Reports the first event missing from the end of each stream. Nothing is reported for the store of another ledger. */
 export async function noteLost(deps: Deps): Promise<void> {
   if (!(await isSameLedger(deps))) return
   for (const log of deps.logStore.logs()) await noteLostOf(deps, log)

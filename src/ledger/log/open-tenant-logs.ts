@@ -1,4 +1,4 @@
-/** @module The logs of a ledger, put together: the guard before the first append, then the projection and the signing in turns. */
+/** @module Assembles the logs of a ledger: the guard before the first append, then the projection and the signing in turns. */
 
 import { proveConsistency } from '../../merkle/consistency.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
@@ -19,19 +19,19 @@ import type { TenantLogs } from './tenant-logs.ts'
 import type { StampFailures, StampingState } from './timestamp-authority.ts'
 import { type PostedLogs, type WitnessFailures, WitnessPosts } from './witness-posts.ts'
 
-/** The rest of the delay is for the pass itself. */
+/** Share of the delay after which a turn is due; the rest is left for the pass itself. */
 const TURN_SHARE = 0.8
-/** In a lull a checkpoint comes sooner: so long after the last one. */
+/** Without appends a checkpoint is signed sooner: this long after the last one, in milliseconds. */
 const LULL_TURN_MS = 5_000
-/** A pass that is not due yet gives way when appends come again; so often is looked. */
+/** A pass that is not due yet yields when appends resume; interval of that check, in milliseconds. */
 const GIVE_WAY_MS = 20
-/** How often is looked whether appends come. The logs share this thread with whoever appends, and wait for a lull. */
+/** Interval at which new appends are checked for, in milliseconds. The logs share this thread with the writers and wait until nothing is appended. */
 const LOOK_MS = 1_000
-/** Longest wait for the last checkpoint at the end of the process. */
+/** Maximum wait for the last checkpoint at the end of the process, in milliseconds. */
 const LAST_PASS_MS = 1_500
 
 export interface OpenLogs extends TenantLogs, AsyncDisposable {
-  /** When every log was last found covered by its checkpoint, in milliseconds since 1970; undefined before. */
+  /** When every log was last found covered by its checkpoint, in milliseconds since 1970; undefined before the first time. */
   readonly coveredAtMs: () => number | undefined
   readonly failures: () => {
     readonly witnessFailures: readonly WitnessFailures[]
@@ -41,8 +41,8 @@ export interface OpenLogs extends TenantLogs, AsyncDisposable {
 }
 
 /**
- * Looks back before the ledger's identity is opened, since that may append; what comes back opens the logs under their origin.
- * Throws `LogStartError`. Undefined where no logs are requested.
+ * Runs the guard before the identity of the ledger is opened, since opening may append. The returned function opens the logs under their origin.
+ * Throws `LogStartError`. Undefined if no logs are requested.
  */
 export async function guardedLogs(
   settings: (LogSettings & { readonly store: LogStore }) | undefined,
@@ -64,14 +64,14 @@ export async function guardedLogs(
 }
 
 interface FollowedLogs {
-  /** What answers are read from. */
+  /** The projection from which queries are answered. */
   readonly projection: LogProjection
   readonly indexing: LogIndexing
-  /** Another thread brings the logs up: nobody has to give way to writers. */
+  /** Whether another thread brings the logs up to date, so that they need not yield to writers. */
   readonly isRemote: () => boolean
 }
 
-/** Starts following the store. Disposing it publishes once more, as far as a short wait allows; the stores stay open. */
+/** Starts following the store. Disposing it publishes once more, within a short time limit; the stores stay open. */
 function openTenantLogs(
   deps: LogDeps,
   { projection, indexing, isRemote }: FollowedLogs,
@@ -93,7 +93,7 @@ function openTenantLogs(
     if (await stamps?.record(signal)) await indexing.catchUp(signal)
     await indexing.restoreHeads(signal)
     if (deps.logStore.dueLogs().length === 0) coveredAtMs = begunMs
-    // Of all logs: another process may have signed, and a restart forgets who cosigned.
+    // All logs, not only those just signed: another process may have signed, and a restart forgets who cosigned.
     if (witnesses.length === 0 && stamps === undefined) return
     for (const tenant of deps.logStore.signedTenants()) for (const each of [posts, stamps]) each?.post(tenant)
   }
@@ -143,7 +143,7 @@ function openTenantLogs(
 const stampingOf = (stamps: CheckpointStamps | undefined) =>
   stamps === undefined ? { stampFailures: [] } : { stampFailures: stamps.failures(), stamping: stamps.state() }
 
-/** A file that was rebuilt is filled at once: nobody who asks should wait for the next turn. */
+/** Fills a rebuilt file at once, so that readers need not wait for the next turn. */
 function fillWhenRenewed({ logStore, log }: LogDeps, indexing: LogIndexing, signal: AbortSignal): Filling {
   let [renewed, filled] = [0, 0]
   const fill = async (): Promise<void> => {
@@ -165,7 +165,7 @@ interface Filling {
   readonly isBeingMade: () => boolean
 }
 
-/** A store that is away is reported once, when it went away; its logs go on where they were. */
+/** An unavailable store is reported once, when it becomes unavailable; its logs continue from where they were. */
 function failed(error: unknown, { log }: Pick<LogDeps, 'log'>, message: string): void {
   if (!(error instanceof StoreUnavailableError)) log.error({ err: error }, message)
 }
@@ -175,9 +175,9 @@ function lookMs(maxDelayMs: number): number {
 }
 
 interface Turns {
-  /** Asked at each look: in a lull once some time has passed since the last turn, and at the latest before the delay is over. */
+  /** Called at each check: returns `lull` if nothing is appended and some time has passed since the last turn, and `due` in time before the delay is over. */
   readonly next: () => 'lull' | 'due' | undefined
-  /** A pass came to its end; one that gave way has not taken its turn. */
+  /** Called when a pass has completed; a pass that yielded does not count as a turn. */
   readonly taken: () => void
 }
 
@@ -202,7 +202,7 @@ function createTurns(maxDelayMs: number, appendsSoFar: () => number): Turns {
   }
 }
 
-/** Aborted as soon as another append is handed over. */
+/** A signal that is aborted as soon as another append is handed over. */
 function whileNothingIsAppended(appendsSoFar: () => number): { readonly signal: AbortSignal } & Disposable {
   const appends = appendsSoFar()
   const over = new AbortController()

@@ -1,6 +1,6 @@
 /**
- * @module How many events each stream of a log has up to its last checkpoint, and the tree over that (LOG-27). Grown when a checkpoint is
- * signed, from the same stored bytes; writers pay nothing for it.
+ * @module Counts the events of each stream of a log up to its last checkpoint, and maintains the tree over these heads (LOG-27). Heads grow when a
+ * checkpoint is signed, from the same stored bytes, at no cost to writers.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GROUP_BITS, groupOf, groupSubtree, pathFrom, rootOfGroups } from '../../merkle/grouped-streams.ts'
@@ -16,21 +16,21 @@ import {
 import type { SizedCache } from '../../resources/sized-cache.ts'
 import type { LogStore } from '../../store/log-store.ts'
 
-/** Leaves, and streams of them, that are held before their heads are saved: some ten milliseconds of work. */
+/** Maximum number of leaves (and of their streams) held before their heads are saved: about ten milliseconds of work. */
 const LEAVES_AT_ONCE = 4_096
 const STREAMS_AT_ONCE = 256
-/** Groups that are hashed, and rows that are listed, before others have a turn. */
+/** Number of groups hashed (and of rows listed) before the event loop gets a turn. */
 const GROUPS_AT_ONCE = 16
 const ROWS_AT_ONCE = 512
-/** A group's hash with its place in the map. */
+/** Size in bytes of a group's hash with its entry in the map. */
 const GROUP_BYTES = 160
 const BITS_OF_BYTE = 8
 const ALL = 2 ** 31 - 1
 
-/** The tree's groups as far as they are hashed. */
+/** The groups of the tree that have been hashed so far. */
 export interface HashedGroups {
   readonly groups: Map<number, Subtree>
-  /** Groups to be hashed again. */
+  /** Groups that have to be hashed again. */
   readonly dirty: Set<number>
 }
 
@@ -42,7 +42,7 @@ interface HeadsDeps {
 export class StreamHeads {
   readonly #logStore: LogStore
   readonly #cache: SizedCache<HashedGroups>
-  /** Trees that are being hashed. One that is taken out meanwhile, because the heads are no more, is of no use to who hashes it. */
+  /** Trees being hashed. An entry that is removed in the meantime, because its heads were dropped, is useless to the task that is hashing it. */
   readonly #hashing = new Map<string, { readonly hashed: HashedGroups; readonly listed: Promise<void> }>()
 
   constructor({ logStore, cache }: HeadsDeps) {
@@ -54,30 +54,30 @@ export class StreamHeads {
     })
   }
 
-  /** So many leaves the heads are of. */
+  /** Number of leaves that the heads cover. */
   size(tenant: string): number {
     return this.#logStore.headsSize(tenant)
   }
 
-  /** Goes on behind the leaf that was taken last. */
+  /** Continues after the last leaf covered. */
   grow(tenant: string): GrowingHeads {
     return new GrowingHeads(tenant, this.#logStore, (keys) => this.#touched(tenant, keys))
   }
 
-  /** Where what was grown turned out to be none of the log. */
+  /** Drops heads that turned out not to belong to the log. */
   drop(tenant: string): void {
     this.#cache.delete(tenant)
     this.#hashing.delete(tenant)
     this.#logStore.dropHeads(tenant)
   }
 
-  /** Root of the tree of `size` leaves; undefined where the heads are of others, or are no more by the time it is made. */
+  /** Root of the tree of `size` leaves; undefined if the heads cover another size, or were dropped by the time the root is computed. */
   async root(tenant: string, size: number): Promise<Uint8Array | undefined> {
     const hashed = await this.#hashed(tenant)
     return this.#isOf(hashed, tenant, size) ? rootOfGroups(hashed.groups) : undefined
   }
 
-  /** Head and path of a stream in the tree of `size` leaves; undefined where that is not the present one, or it does not make `root`. */
+  /** Head and path of a stream in the tree of `size` leaves; undefined if that is not the current tree, or if the path does not lead to `root`. */
   async path(tenant: string, stream: string, size: number, root: Uint8Array): Promise<StreamPath | undefined> {
     const hashed = await this.#hashed(tenant)
     if (!this.#isOf(hashed, tenant, size)) return undefined
@@ -94,7 +94,7 @@ export class StreamHeads {
     for (const key of keys) for (const hashed of known) hashed?.dirty.add(groupOf(key))
   }
 
-  /** Asked when the groups are used: the heads may have gone on while they were hashed. */
+  /** Checked when the groups are used, because the heads may have grown while they were hashed. */
   #isOf(hashed: HashedGroups | undefined, tenant: string, size: number): hashed is HashedGroups {
     return hashed?.dirty.size === 0 && this.size(tenant) === size
   }
@@ -147,13 +147,13 @@ export class StreamHeads {
   }
 }
 
-/** The smallest key of a group, as far as it is in all of them. */
+/** The common prefix of all keys of a group: a lower bound of its keys. */
 function borderOf(group: number): Uint8Array {
   const bits = group << (2 * BITS_OF_BYTE - GROUP_BITS)
   return Uint8Array.of(bits >> BITS_OF_BYTE, bits & 0xff)
 }
 
-/** The heads of one log while its leaves go by, in their order. */
+/** The heads of one log while its leaves are added in their order. */
 export class GrowingHeads {
   readonly #tenant: string
   readonly #logStore: LogStore
@@ -174,7 +174,7 @@ export class GrowingHeads {
     return this.#size
   }
 
-  /** False where somebody else changed the heads meanwhile, or the file was rebuilt: the next pass begins again. */
+  /** False if another writer changed the heads in the meantime, or the file was rebuilt: the next pass starts over. */
   add(stream: string, leaf: Uint8Array): boolean {
     const leaves = this.#waiting.get(stream)
     if (leaves === undefined) this.#waiting.set(stream, [leaf])

@@ -1,4 +1,4 @@
-/** @module The Merkle logs as HTTP and the command line see them: one a tenant, of what its last checkpoint covers and no more. */
+/** @module The Merkle logs as HTTP and the command line see them: one log per tenant, limited to what its last checkpoint covers. */
 import type { Loss } from '../../../schemas/loss.ts'
 import type { StreamPath } from '../../merkle/stream-tree.ts'
 import type { TileId } from '../../merkle/tile-path.ts'
@@ -8,23 +8,23 @@ import type { LogStopped } from '../ledger-stats.ts'
 import type { OnRecord } from './acknowledgements.ts'
 import type { LostHere, LostPlace } from './lost-here.ts'
 
-/** Why a log has no answer. */
+/** The reason why a log cannot answer. */
 export type LogRefusalCode =
-  /** Nothing was signed yet; the next checkpoint comes within the delay. */
+  /** Nothing was signed yet; the next checkpoint follows within the delay. */
   | 'no-checkpoint'
-  /** Nothing was signed, and nothing will be: the log stopped at an event that does not verify, or is gone. */
+  /** Nothing was signed and nothing will be: the log stopped at an event that is missing or does not verify. */
   | 'log-stopped'
-  /** The file of the logs is being made anew from the store: nothing can be said yet. */
+  /** The file of the logs is being rebuilt from the store: no answer is possible yet. */
   | 'being-made'
-  /** There is no such event in this tenant's log. */
+  /** There is no such event in the log of this tenant. */
   | 'not-in-log'
-  /** It is in the log, and no checkpoint covers it yet. */
+  /** The event is in the log, but no checkpoint covers it yet. */
   | 'not-published'
   /** A size or index that the last checkpoint does not cover. */
   | 'beyond-checkpoint'
-  /** The rows of leaves name another event than the tree has there. */
+  /** The rows of leaves name a different event than the tree has there. */
   | 'leaf-damaged'
-  /** Sizes that fall, or an index that is not below the size. */
+  /** Decreasing sizes, or an index that is not below the size. */
   | 'not-a-range'
   /** A proof of consistency from the empty tree: RFC 6962 defines none. */
   | 'from-nothing'
@@ -33,7 +33,7 @@ export type LogRefusalCode =
 
 export type LogAnswer<T> =
   | { readonly ok: true; readonly value: T }
-  /** `size`: that of the last checkpoint. */
+  /** `size`: size of the last checkpoint. */
   | { readonly ok: false; readonly code: LogRefusalCode; readonly size: number }
 
 interface LeafPlace {
@@ -42,7 +42,7 @@ interface LeafPlace {
   readonly revision: number
 }
 
-/** What leads from a leaf to a root. */
+/** The path from a leaf to a root. */
 export interface InclusionPath extends LeafPlace {
   readonly index: number
   readonly size: number
@@ -62,12 +62,12 @@ export interface ConsistencyProof {
   readonly proof: readonly Uint8Array[]
 }
 
-/** The last time-stamped checkpoint, and that a tree continues it. */
+/** The last time-stamped checkpoint, with a proof that a tree is consistent with it. */
 export interface TimestampedCheckpoint {
   readonly size: number
-  /** The signed text of the checkpoint: what was time-stamped. */
+  /** The signed text of the checkpoint, which was time-stamped. */
   readonly text: string
-  /** Host of the authority; what it says is in the token. */
+  /** Host of the authority; its own statements are in the token. */
   readonly authority: string
   /** RFC 3339, UTC. */
   readonly time: string
@@ -75,7 +75,7 @@ export interface TimestampedCheckpoint {
   readonly serial: string
   /** TimeStampResp (RFC 3161), DER. */
   readonly reply: Uint8Array
-  /** The tree that continues it, by this proof. */
+  /** Size of the tree that `consistency` proves to continue the checkpoint. */
   readonly treeSize: number
   readonly consistency: readonly Uint8Array[]
 }
@@ -83,33 +83,33 @@ export interface TimestampedCheckpoint {
 export type LeafQuery = { readonly index: number } | { readonly eventId: string }
 
 export interface LogState {
-  /** Leaves, published or not. */
+  /** Number of leaves, published or not. */
   readonly size: number
   readonly published: number
   /** Size that each witness cosigned last, since this process started. */
   readonly witnesses: readonly { readonly name: string; readonly size: number }[]
-  /** Code of the fault that ended the log. */
+  /** Code of the fault that stopped the log. */
   readonly stopped?: string
 }
 
-/** The tree of the leaves up to a place in the store, signed or not. */
+/** The tree of the leaves up to a position in the store, signed or not. */
 export interface LogTree {
   readonly size: number
   readonly root: Uint8Array
-  /** Id of the last leaf's event; null in an empty tree. */
+  /** Id of the event of the last leaf; null in an empty tree. */
   readonly eventId: string | null
 }
 
-/** The leaves before a place of the log: what a part of it goes on from. */
+/** The leaves before an index of the log, from which a part of the log continues. */
 export interface LogEdge {
   readonly root: Uint8Array
-  /** Hashes of the perfect subtrees that these leaves make, widest first. */
+  /** Hashes of the perfect subtrees of these leaves, widest first. */
   readonly hashes: readonly Uint8Array[]
-  /** The last of them; undefined where there is none. */
+  /** The last of these leaves; undefined if there is none. */
   readonly last: (LeafPlace & { readonly position: Position }) | undefined
 }
 
-/** What the last checkpoint covers. */
+/** The tree that the last checkpoint covers. */
 export interface PublishedTree extends LogTree {
   /** The signed note, with its cosignatures. */
   readonly note: string
@@ -117,7 +117,7 @@ export interface PublishedTree extends LogTree {
   readonly position: Position
 }
 
-/** The store no longer holds a record that the log has: it was cut or restored. */
+/** The store no longer holds a record that the log has: the store was truncated or restored. */
 export class LogGapError extends Error {
   readonly code = 'log-gap'
 
@@ -135,69 +135,69 @@ export interface KnownHead {
 export type LossesOfTenant = TenantLogs['losses']
 
 export interface TenantLogs {
-  /** Longest time from an append to the checkpoint that covers it, in a process that keeps up. */
+  /** Maximum time from an append to the checkpoint that covers it, in milliseconds, in a process that keeps up. */
   readonly maxDelayMs: number
-  /** C2SP verifier key of the tenant's log, of the key that signs now. */
+  /** C2SP verifier key of the current signing key of the tenant's log. */
   verifierKey(tenant: string): string
-  /** Signed notes that lead from each key that signed the logs to the one after it, oldest first. */
+  /** Signed notes that lead from each key that signed the logs to its successor, oldest first. */
   successions(): readonly string[]
   state(tenant: string): LogState
-  /** Leaves up to the last one that is neither a checkpoint nor its time-stamp: what a checkpoint is due for. */
+  /** Number of leaves up to the last one that is neither a checkpoint nor a time-stamp; a checkpoint is due for these. */
   facts(tenant: string): number
-  /** Where the log stopped, what it went past, and whether events of the store are gone that no log can name. */
+  /** The stop of the log, the losses that it continued past, and losses of the store that no log can name. */
   losses(tenant: string): readonly Loss[]
-  /** Those of them that nobody has acknowledged: the log does not go on. */
+  /** The losses that are not acknowledged; the log does not continue until they are. */
   openLosses(tenant: string): readonly Loss[]
-  /** Whether an event is lost at this moment, and which one it was. */
+  /** Whether an event is lost at this moment, and which event it was. */
   lostAt(place: LostPlace): Promise<LostHere>
-  /** Where a log that stopped could go on: the first lost event of each stream that it stopped for. */
+  /** The places where a stopped log could continue: the first lost event of each stream involved. */
   lostPlaces(tenant: string): readonly Pick<LostPlace, 'stream' | 'revision'>[]
-  /** Tenants whose log went on past a loss that was acknowledged. */
+  /** Tenants whose log continued past an acknowledged loss. */
   holed(): readonly string[]
-  /** The losses of a tenant that are acknowledged on record. */
+  /** The recorded acknowledgements of the losses of a tenant. */
   acknowledged(tenant: string): Promise<OnRecord>
-  /** All logs that stopped. */
+  /** All stopped logs. */
   stops(): readonly LogStopped[]
-  /** Leaves that no checkpoint covers yet, and whose events the store holds no more, or holds otherwise; the first twenty. */
+  /** Leaves not covered by a checkpoint yet whose events are missing from the store or differ there; at most `LOSSES_MAX`. */
   lostUncovered(tenant: string): Promise<readonly Loss[]>
-  /** What the log knows of a stream: how many events it has at least, and the digest of the last of them. Undefined where it knows none. */
+  /** What the log knows of a stream: the minimum number of its events, and the digest of the last of them. Undefined if it knows none. */
   knownHead(stream: string): KnownHead | undefined
-  /** Leaves and their hashes, as they are now. */
+  /** The current leaves and their hashes. */
   readonly leaves: Pick<LeafReader, 'leaf' | 'leafOf' | 'tile'>
-  /** The last checkpoint: the signed note, with the cosignatures that are there. */
+  /** The last checkpoint: the signed note, with the cosignatures received so far. */
   checkpoint(tenant: string): LogAnswer<string>
-  /** The last time-stamped checkpoint that the tree of `to` leaves continues; of the last checkpoint, where no `to` is given. */
+  /** The last time-stamped checkpoint that the tree of `to` leaves continues; `to` defaults to the last checkpoint. */
   timestamp(tenant: string, to?: number): Promise<LogAnswer<TimestampedCheckpoint>>
-  /** Hashes of a tile, full or partial, of the published tree; undefined where it has none. */
+  /** Hashes of a full or partial tile of the published tree; undefined if the tree does not have it. */
   tile(tenant: string, tile: TileId): Uint8Array | undefined
-  /** The entries of a bundle of the published tree; undefined where it has none. */
+  /** The entry bundle of a tile of the published tree; undefined if the tree does not have it. */
   entries(tenant: string, tile: TileId): Promise<Uint8Array | undefined>
-  /** In the tree of `size` leaves; of the last checkpoint, where none is given. */
+  /** Inclusion path in the tree of `size` leaves; `size` defaults to the last checkpoint. */
   inclusion(tenant: string, leaf: LeafQuery, size?: number): LogAnswer<InclusionPath>
-  /** The same, with the event that it names read from the store and checked against the leaf (LOG-23). */
+  /** The same, but the named event is also read from the store and checked against the leaf (LOG-23). */
   checkedInclusion(tenant: string, leaf: LeafQuery, size?: number): Promise<LogAnswer<InclusionProof>>
-  /** Up to the last checkpoint, where no `to` is given. */
+  /** Consistency proof; `to` defaults to the last checkpoint. */
   consistency(tenant: string, from: number, to?: number): LogAnswer<ConsistencyProof>
-  /** An event's proof file (C2SP tlog-proof) against the last checkpoint. */
+  /** Proof file of an event (C2SP tlog-proof) against the last checkpoint. */
   proofFile(tenant: string, eventId: string): LogAnswer<string>
-  /** Follows the store as far as needed; undefined where the log stopped before that position. */
+  /** Follows the store as far as needed; undefined if the log stopped before that position. */
   treeAt(tenant: string, position: Position): Promise<LogTree | undefined>
-  /** The first `size` leaves, published or not. Throws `RangeError` where there are fewer. */
+  /** The first `size` leaves, published or not. Throws `RangeError` if there are fewer. */
   edgeAt(tenant: string, size: number): LogEdge
   /** Undefined before the first checkpoint. */
   published(tenant: string): PublishedTree | undefined
-  /** Index of an event's leaf, published or not; undefined where it has none yet. */
+  /** Index of the leaf of an event, published or not; undefined if it has none yet. */
   leafIndex(tenant: string, eventId: string): number | undefined
-  /** The records of the first `size` leaves, in their order, as the store holds them now. Throws `LogGapError` where one is gone. */
+  /** The records of the first `size` leaves, in leaf order, as the store holds them now. Throws `LogGapError` if one is missing. */
   leafRecords(tenant: string, size: number): RecordPages
-  /** Shows that a stream has exactly so many events up to that checkpoint; undefined where it names no tree of streams, or is not the last one. */
+  /** Proves the exact number of events of a stream up to that checkpoint; undefined if the checkpoint names no tree of streams, or is not the last one. */
   streamPath(
     tenant: string,
     stream: string,
     tree: Pick<PublishedTree, 'size' | 'note'>,
   ): Promise<StreamPath | undefined>
-  /** Follows the store to where it is now. */
+  /** Follows the store up to its current end. */
   catchUp(): Promise<void>
-  /** Follows the store to where it is now, and signs every log that is due. */
+  /** Follows the store up to its current end, and signs every log that is due. */
   publish(): Promise<void>
 }

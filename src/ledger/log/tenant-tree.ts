@@ -1,4 +1,4 @@
-/** @module One tenant's tree as it grows: what is new since the last save, and the hashes of any of its subtrees. */
+/** @module The growing tree of one tenant: its changes since the last save, and the hashes of any of its subtrees. */
 import { CompactTree } from '../../merkle/compact-tree.ts'
 import { HASH_BYTES } from '../../merkle/hashes.ts'
 import { type HashReader, rangeRoot } from '../../merkle/subtrees.ts'
@@ -7,7 +7,7 @@ import { TILE_HEIGHT, TILE_WIDTH } from '../../merkle/tile-path.ts'
 import type { LogHole, LogRow, LogStamp, LogStop, LogStore, TileRow } from '../../store/log-store.ts'
 
 const TILE_BYTES = TILE_WIDTH * HASH_BYTES
-/** Beside its tiles: the hashes of its right edge, one a level, and its own members. */
+/** Size in bytes without the tiles: the hashes of the right edge, one per level, and the members of the object. */
 const TREE_BYTES = 4_096
 
 interface OpenTile {
@@ -50,7 +50,7 @@ export class TenantTree {
     return this.#tree.size
   }
 
-  /** What it takes in memory, saved. */
+  /** Memory that the saved tree takes, in bytes. */
   get bytes(): number {
     return TREE_BYTES + TILE_BYTES * this.#open.length + 2 * (this.note?.length ?? 0)
   }
@@ -61,12 +61,12 @@ export class TenantTree {
     })
   }
 
-  /** Root of the first `size` leaves. Throws `RangeError` where there are fewer, or none are requested. */
+  /** Root of the first `size` leaves. Throws `RangeError` if there are fewer, or if `size` is 0. */
   rootAt(size: number): Uint8Array {
     return rangeRoot({ begin: 0, end: size }, this.read)
   }
 
-  /** What `save` has to write; from then on it counts as written. */
+  /** The changes that `save` has to write; they count as written from then on. */
   takeChanges(): { readonly log: LogRow; readonly tiles: readonly TileRow[] } {
     const tiles = [...this.#dirty].map(({ level, index, bytes, length }) => {
       return { tenant: this.tenant, level, index, hashes: bytes.subarray(0, length) }
@@ -107,7 +107,7 @@ export class TenantTree {
     return bytes.subarray(0, length)
   }
 
-  /** Full tiles that are not saved yet stand among the dirty ones. */
+  /** Full tiles that are not saved yet are among the dirty ones. */
   #tile(level: number, index: number): Uint8Array | undefined {
     const open = this.#open[level]
     if (open?.index === index) return open.bytes.subarray(0, open.length)

@@ -1,9 +1,9 @@
 /** @module The authority that time-stamps checkpoints (RFC 3161), as the logs see it. */
 
 export interface TimestampAuthority {
-  /** Its host. */
+  /** Host of the authority. */
   readonly name: string
-  /** Requests a token for SHA-256 of a text's bytes (UTF-8), within a time and a size. Never rejects. */
+  /** Requests a token for the SHA-256 of a text in UTF-8, with limits on time and size. Never rejects. */
   readonly stamp: (text: string, closing: AbortSignal) => Promise<Stamping>
 }
 
@@ -13,7 +13,7 @@ export type Stamping =
       /** RFC 3339, UTC. */
       readonly time: string
       readonly policy: string
-      /** Hex digits. */
+      /** Hexadecimal digits. */
       readonly serial: string
       /** TimeStampResp, DER. */
       readonly reply: Uint8Array
@@ -30,18 +30,18 @@ export type StampingFault =
   | 'wrong-signature'
 
 export interface StampFailures {
-  /** Its host. */
+  /** Host of the authority. */
   readonly authority: string
   readonly code: StampingFault
   readonly count: number
 }
 
-/** How time-stamping goes on in this process, for whoever watches it. */
+/** State of time-stamping in this process, for monitoring. */
 export interface StampingState {
-  /** When the authority last gave no token that can be used, and why. */
+  /** When and why the authority last did not return a usable token. */
   readonly lastFailure?: { readonly atMs: number; readonly code: StampingFault }
-  /** Since when a log has been due for a time-stamp that is not on record; milliseconds since 1970. */
+  /** Since when a log has been due for a time-stamp that is not recorded yet, in milliseconds since 1970. */
   readonly dueSinceMs?: number
-  /** It is due for longer than a working authority takes. */
+  /** Whether a time-stamp has been due for longer than a working authority takes. */
   readonly late: boolean
 }

@@ -1,6 +1,6 @@
 /**
- * @module Posting checkpoints to witnesses, behind the signing of them: nothing waits for a witness. Cosignatures are served with the
- * checkpoint as they come, and are requested again where a restart forgot them.
+ * @module Posts checkpoints to witnesses after they are signed; nothing waits for a witness. Cosignatures are served with the checkpoint as they
+ * arrive, and are requested again after a restart, which forgets them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
@@ -9,26 +9,26 @@ import type { LogDeps } from './log-deps.ts'
 
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 5 * 60_000
-/** Of the logs' share, for all witnesses together. Whose cosignature falls out is asked for it again. */
+/** Fraction of the memory share of the logs, for all witnesses together. A cosignature evicted from the cache is requested again. */
 const PART = 0.2
-/** Logs that wait to be posted; the others come with the next pass. */
+/** Maximum number of logs waiting to be posted; others follow in the next pass. */
 const WAITING_MAX = 10_000
 
-/** The logs, as far as a witness is concerned. */
+/** The part of the logs that witnesses need. */
 export interface PostedLogs {
   /** The signed note of the last checkpoint. */
   readonly note: (tenant: string) => { readonly text: string; readonly size: number } | undefined
-  /** That the tree of one size begins with that of another; undefined where there is no such proof. */
+  /** Proof that the tree of size `to` continues the tree of size `from`; undefined if there is none. */
   readonly proof: (tenant: string, from: number, to: number) => readonly Uint8Array[] | undefined
-  /** Signed notes that lead from each key that signed the logs to the one after it, oldest first. */
+  /** Signed notes that lead from each key that signed the logs to its successor, oldest first. */
   readonly successions: () => readonly string[]
 }
 
-/** What is known of one witness and one log. */
+/** State of one witness for one log. */
 interface Post {
-  /** The checkpoint that was cosigned or refused last. */
+  /** The checkpoint that the witness cosigned or refused last. */
   note: string
-  /** Signature lines; absent where it was refused. */
+  /** Signature lines; absent if the witness refused. */
   lines?: string
   /** Size that the witness cosigned last. */
   knownSize: number
@@ -36,7 +36,7 @@ interface Post {
 
 export interface WitnessFailures {
   readonly witness: string
-  /** `unreachable`, or what it refused with. */
+  /** `unreachable`, or the code of the refusal. */
   readonly code: string
   readonly count: number
 }
@@ -55,7 +55,7 @@ export class WitnessPosts implements Disposable {
     })
   }
 
-  /** The last checkpoint with every cosignature that is there, and posts it where one is missing. */
+  /** The last checkpoint with every cosignature received so far; posts it to witnesses whose cosignature is missing. */
   cosigned(tenant: string): string | undefined {
     const note = this.#logs.note(tenant)?.text
     if (note === undefined) return undefined
@@ -72,7 +72,7 @@ export class WitnessPosts implements Disposable {
     return this.#couriers.map((courier) => courier.size(tenant))
   }
 
-  /** How often each witness did not cosign, by why, since this process started. */
+  /** How often each witness did not cosign, by reason, since this process started. */
   failures(): readonly WitnessFailures[] {
     return this.#couriers.flatMap((courier) => courier.failures())
   }
@@ -90,7 +90,7 @@ interface CourierOptions {
   readonly posts: SizedCache<Post>
 }
 
-/** Goes to one witness, one log at a time. */
+/** Posts to one witness, one log at a time. */
 class Courier {
   readonly #options: CourierOptions
   readonly #posts: SizedCache<Post>
@@ -127,7 +127,7 @@ class Courier {
     for (const tenant of this.#waiting) {
       if (signal.aborted) break
       const answer = await this.#ask(tenant).catch((error: unknown) => this.#unread(tenant, error))
-      // Put at the end again, the other logs go first.
+      // Moved to the end of the queue, so that the other logs go first.
       this.#waiting.delete(tenant)
       if (answer?.ok !== false || answer.code !== 'unreachable') {
         retryMs = FIRST_RETRY_MS
@@ -140,7 +140,7 @@ class Courier {
     this.#going = false
   }
 
-  /** Undefined where there is nothing to ask. */
+  /** Undefined if there is nothing to request. */
   async #ask(tenant: string): Promise<Cosigning | undefined> {
     const { witness, logs, log } = this.#options
     const note = logs.note(tenant)
@@ -159,7 +159,7 @@ class Courier {
     return answer
   }
 
-  /** The file of the logs cannot be read now: asked again later, as where the witness is away. */
+  /** The file of the logs cannot be read at the moment: the request is retried later, as for an unreachable witness. */
   #unread(tenant: string, err: unknown): Cosigning {
     const message = 'the checkpoint cannot be read for its witness: tried again later'
     this.#options.log.warn({ tenant, witness: this.#options.witness.verifier.name, err }, message)

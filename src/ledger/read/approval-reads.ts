@@ -1,4 +1,4 @@
-/** @module Approvals as people see them before they decide: who asks for what, with the arguments themselves, why, and until when. */
+/** @module Approvals as people see them before they decide: who asks for what, with the arguments themselves, the reason, and the expiry. */
 import type { ApprovalState } from '../../../projections/approval-state.ts'
 import { type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -15,7 +15,7 @@ import type { Reader } from './reader.ts'
 import type { Render } from './run-as-it-was.ts'
 import type { RunList } from './run-list.ts'
 
-/** Of the canonical text of arguments that are stored beside the events. */
+/** Length of the preview of arguments that are stored apart from the events, in characters of their canonical text. */
 const PREVIEW_CHARS = 4_096
 
 interface PageOf extends RunPage {
@@ -23,13 +23,13 @@ interface PageOf extends RunPage {
   readonly pendingOnly: boolean
 }
 
-/** An approval as it is shown, but for its arguments; `revision` is that of its request. */
+/** An approval as it is shown, without its arguments; `revision` is that of its request. */
 interface Listed {
   readonly shown: JsonObject
   readonly revision: number
 }
 
-/** What could be decided of a run at a moment, by the revision of its request; each is completed by its arguments when it is read. */
+/** Approvals of a run that could be decided at a point in its past, by the revision of their request; each one reads its arguments when called. */
 export type PendingThen = ReadonlyMap<number, () => Promise<JsonObject>>
 
 export interface ApprovalReadDeps {
@@ -46,7 +46,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     this.#deps = deps
   }
 
-  /** All of one run, in order of request; `after` is the request's revision. */
+  /** All approvals of one run, in order of request; `after` is the revision of a request. */
   async approvals(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>> {
     const found = await this.#page(caller, runId, { ...page, maxBytes: PAGE_MAX_BYTES, pendingOnly: false })
     if (!found.ok) return found
@@ -67,7 +67,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     return { ok: false, refusal: refusal('approval-not-found', `this run has no approval ${approvalId}`) }
   }
 
-  /** What somebody in this tenant can still decide, by run, newest run first. A run that cannot be read is named, and hides no other one. */
+  /** Approvals in this tenant that can still be decided, by run, newest run first. A run that cannot be read is named and does not hide the others. */
   async pendingApprovals(
     caller: Caller,
     page: { readonly from?: PlaceInRuns; readonly limit: number },
@@ -87,7 +87,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     })
   }
 
-  /** What somebody could still decide of a run at a moment of its past. */
+  /** Approvals of a run that could still be decided at a point in its past. */
   async pendingThen(caller: Caller, runId: string, at: RunAt): Promise<Found<PendingThen>> {
     const pending: Render<Listed[]> = (state) =>
       this.#listed(state, { after: -1, pendingOnly: true, at, limit: Number.POSITIVE_INFINITY })
@@ -119,7 +119,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     return this.#deps.queries.read(caller, runId, paged, at)
   }
 
-  /** In order of request. No more are made than are asked for: a run may have many thousands. */
+  /** Approvals in order of request. Only as many as needed are built, because a run may have many thousands. */
   #listed(state: RunState, { after, limit, pendingOnly, at }: Omit<PageOf, 'maxBytes'>): Listed[] {
     const listed: Listed[] = []
     for (const approval of pendingOnly ? pendingOf(state) : Object.values(state.approvals)) {
@@ -132,7 +132,10 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     return listed
   }
 
-  /** As it stands, or stood: past its end nobody can decide it any more, though no event says so yet, nor in a run that has ended, but for what undoes it. */
+  /**
+   * The approval as it is or was. After its expiry it can no longer be decided, even if no event has recorded that yet; nor can it in a run that has
+   * ended, except for compensations.
+   */
   #shown(state: RunState, approval: ApprovalState, at: RunAt | undefined): JsonObject {
     const { revision: _, grants, ...rest } = approval
     const nowMs = at === undefined ? this.#deps.effects.nowMs() : clockAt(at, state.time)
@@ -154,19 +157,19 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     const { args, argsRef } = event.data
     if (argsRef === undefined) return { ...shown, args: args ?? null }
     const found = await this.#deps.queries.value(caller, runId, argsRef.digest)
-    // What is too large to be shown whole is shown as it begins: the digest of all of it is what is decided on.
+    // Arguments that are too large to be shown in full are shown as a preview; the decision is about the digest of all of them.
     const preview = found.ok ? { argsPreview: begin(found.value) } : {}
     return { ...shown, argsRef: argsRef as JsonObject, ...preview }
   }
 }
 
-/** Not through the middle of a character. */
+/** Does not cut a surrogate pair in half. */
 function begin(text: string): string {
   const end = text.codePointAt(PREVIEW_CHARS - 1) ?? 0
   return text.slice(0, end > 0xffff ? PREVIEW_CHARS - 1 : PREVIEW_CHARS)
 }
 
-/** One that was withdrawn waits in its old place. */
+/** Sorted, because an approval that was withdrawn is pending again in its old place. */
 function pendingOf(state: RunState): ApprovalState[] {
   const pending = Object.keys(state.pendingApprovals).flatMap((key) => state.approvals[key] ?? [])
   return pending.sort((a, b) => a.revision - b.revision)

@@ -1,4 +1,4 @@
-/** @module One event of a run, checked as verification would: its mac, its body, its place, and the link to the event before it. */
+/** @module Checks one event of a run as verification would: its MAC, its body, its place, and the link to the event before it. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { refusal } from '../../domain/refusal.ts'
@@ -47,7 +47,7 @@ export async function checkEvent(
   return { ok: true, revision: found.revision, value: { faults } }
 }
 
-/** A run that does not verify is looked into event by event all the same: that is how somebody finds out what of it stands. */
+/** A run that does not verify can still be checked event by event, to find out which of its events are intact. */
 async function lastOf(
   { store, queries }: Pick<CheckDeps, 'store' | 'queries'>,
   caller: Caller,

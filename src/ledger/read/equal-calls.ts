@@ -1,6 +1,6 @@
 /**
- * @module Which open calls are equal to one: found by what the store has gained since the last question, and not by looking into every run. It only says where
- * to look: whether a call is open is read from its run.
+ * @module Finds the open calls that equal a given one by following the events added to the store since the last query, without reading every run. The
+ * result only says where to look: whether a call is open is read from its run.
  */
 import { declarationOf } from '../../../schemas/events.ts'
 import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
@@ -8,24 +8,24 @@ import { parseStream } from '../../../schemas/names.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 
-/** What the store may have gained since the last question: beyond it the open calls are looked up anew, which takes less. */
+/** Maximum number of events added since the last query; beyond it the open calls are read again, which takes less time. */
 const GAINED_MAX = 5_000
-/** Open calls of one tenant that are kept in memory. */
+/** Maximum number of open calls of one tenant that are kept in memory. */
 const KEPT_MAX = 50_000
 
 export interface OpenCallPlace {
   readonly runId: string
   readonly callId: string
-  /** Of tool and arguments as they are recorded; undefined for a run that cannot be looked into: it may hold any. */
+  /** Digest of tool and arguments as recorded; undefined for a run that cannot be read, since it may hold any call. */
   readonly digest: string | undefined
 }
 
-/** Every open call of a tenant as it is when it is read. */
+/** Every open call of a tenant at the time it is read. */
 export type ReadOpenCalls = (tenant: string) => AsyncIterable<OpenCallPlace>
 
 interface Known {
   readonly open: Map<string, OpenCallPlace>
-  /** Calls that ended while the open ones were being read; undefined once they are. */
+  /** Calls that ended while the open ones were being read; undefined once that is done. */
   ended: Set<string> | undefined
   readonly read: Promise<void>
 }
@@ -45,7 +45,7 @@ export class EqualCalls {
     this.#read = read
   }
 
-  /** The open calls of the tenant with the tool and the arguments of this one, itself among them; none where it is not open. */
+  /** The open calls of the tenant with the same tool and arguments as this one, including itself; only calls of unreadable runs if it is not open. */
   async equalTo(tenant: string, callId: string): Promise<readonly OpenCallPlace[]> {
     for (;;) {
       await this.#follow()
@@ -56,19 +56,19 @@ export class EqualCalls {
       }
       const own = known.open.get(callId)
       const places = [...known.open.values()].filter(({ digest }) => digest === undefined || digest === own?.digest)
-      // Too many to keep: they are read anew for the next question.
+      // Too many to keep: they are read again for the next query.
       if (known.open.size > KEPT_MAX) this.#tenants.delete(tenant)
       return places
     }
   }
 
-  /** From where the store was followed to, what comes is counted; what there is already is read beside that. */
+  /** New events are followed from the current position on, while the existing open calls are read. */
   #begin(tenant: string): Known {
     const open = new Map<string, OpenCallPlace>()
     const ended = new Set<string>()
     const read = async (): Promise<void> => {
       for await (const place of this.#read(tenant)) if (!ended.has(place.callId)) open.set(place.callId, place)
-      // What came meanwhile is counted before anybody relies on it.
+      // Events added in the meantime are applied before the result is used.
       await this.#follow()
       known.ended = undefined
     }
@@ -84,7 +84,7 @@ export class EqualCalls {
     return known
   }
 
-  /** Up to the end of the store as it is after the call. Those that wait for the next pass share it. */
+  /** Follows the store up to its end after the call. Callers waiting for the next pass share it. */
   #follow(): Promise<void> {
     this.#queued ??= this.#running.then(() => {
       this.#queued = undefined
@@ -112,7 +112,7 @@ export class EqualCalls {
     }
   }
 
-  /** What is being read now is not begun again, which could go on for as long as others write. */
+  /** Drops completed tenants only: restarting a read in progress could go on for as long as others write. */
   #forgetRead(): void {
     for (const [tenant, { ended }] of this.#tenants) if (ended === undefined) this.#tenants.delete(tenant)
   }
@@ -134,7 +134,7 @@ type Change =
   | { readonly kind: 'opened'; readonly callId: string; readonly digest: string }
   | { readonly kind: 'ended'; readonly callId: string }
 
-/** Undefined where it opens and ends no call, or cannot be read: the run itself says so to its readers. */
+/** Undefined if the event neither opens nor ends a call, or cannot be read; the run itself reports that to its readers. */
 function changeIn({ header, data }: ReadRecord): Change | undefined {
   const declared = declarationOf(typeIn(header))
   const { call, undoing } = declared?.changes ?? {}
@@ -147,7 +147,7 @@ function changeIn({ header, data }: ReadRecord): Change | undefined {
   return body.phase === 'model' ? undefined : { kind: 'opened', callId, digest: digestOfCall(body) }
 }
 
-/** Of a claim, or of a call as it is shown: what a policy left out is left out of both. */
+/** Digest of a claim, or of a call as it is shown: values that a policy redacts are redacted in both. */
 export function digestOfCall({
   tool,
   args,

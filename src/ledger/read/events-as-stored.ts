@@ -1,4 +1,4 @@
-/** @module Events of a run that does not verify: as they lie in the store, each with what its own seal says. Nothing rests on them. */
+/** @module Events of a run that does not verify, as they are in the store, each with the result of its own seal check. Nothing else relies on them. */
 import { runStream } from '../../../schemas/names.ts'
 import { withinRun } from '../../access/check-access.ts'
 import type { EventStore } from '../../store/event-store.ts'
@@ -9,7 +9,7 @@ import type { LedgerEvent } from '../ledger-event.ts'
 import { shownEvent } from './record-seal.ts'
 import { runNotFound } from './run-bodies.ts'
 
-/** Of one answer: they are held together. */
+/** Maximum number of events per answer, which are held in memory together. */
 const EVENTS_MAX = 500
 
 export function eventsAsStored({

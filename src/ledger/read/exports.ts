@@ -1,4 +1,4 @@
-/** @module What leaves the ledger: the place that an export is pinned to, what proves it, and its facts on record. */
+/** @module Exports: the position to which an export is pinned, its proofs, and the recorded facts about it. */
 
 import { ValueStored } from '../../../schemas/events/value-stored.ts'
 import type { EventBody } from '../../../schemas/events.ts'
@@ -48,15 +48,15 @@ export interface ExportsDeps {
   readonly effects: Effects
   readonly facts: LedgerFacts
   readonly losses: KnownLosses
-  /** A reading came upon an event that is gone. */
+  /** Called when an event is found to be missing. */
   readonly onMissing: OnMissing
 }
 
 const RETRY_AFTER_MS = 5_000
-/** Further tries to sign what was there when a bundle was requested. */
+/** Number of further attempts to sign the events that existed when a bundle was requested. */
 const SIGN_TRIES = 4
 
-/** The file of the logs takes no writes, as on a full disk: then nothing can be pinned, nor recorded. */
+/** If the file of the logs accepts no writes, as on a full disk, nothing can be pinned or recorded. */
 function asUnrecorded(error: unknown): never {
   if (error instanceof StoreUnavailableError) throw new NotOnRecordError(error.message, error.retryAfterMs)
   const isFile = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_')
@@ -64,7 +64,7 @@ function asUnrecorded(error: unknown): never {
   throw new NotOnRecordError(`the log cannot be brought up to date (${error.message}): make room`, RETRY_AFTER_MS)
 }
 
-/** What an answer is as of is no reason to refuse it. */
+/** An answer is not refused because its `asOf` cannot be determined. */
 function unlessUnavailable(error: unknown): undefined {
   if (!(error instanceof StoreUnavailableError)) throw error
 }
@@ -74,7 +74,7 @@ function isSignedUnder(note: string, verifierKey: string): boolean {
   return verifier !== undefined && openNote(note, [verifier]).ok
 }
 
-/** What a checkpoint could not be signed over, of the tenant or of one run of it. */
+/** The losses, of the tenant or of one of its runs, that kept a checkpoint from being signed. */
 async function uncoveredOf(logs: TenantLogs, tenant: string, run: string | undefined): Promise<readonly Loss[]> {
   const lost = await logs.lostUncovered(tenant)
   return run === undefined ? lost : lost.filter(({ stream }) => stream === runStream(tenant, run))
@@ -137,7 +137,7 @@ export class Exports implements LedgerExports {
     const found = logs?.edgeAt(tenant, size)
     if (found === undefined) throw new RangeError('this ledger keeps no log')
     const record = found.last && (await store.recordAt(found.last.position))
-    // By its place: one whose text was damaged keeps its leaf, and whoever follows the log goes on behind it.
+    // Compared by place: an event whose text was damaged keeps its leaf, and readers of the log continue after it.
     if (record?.stream !== found.last?.stream || record?.revision !== found.last?.revision)
       throw new LogGapError(tenant, size - 1)
     const last = record && ledgerEvent(record)
@@ -147,7 +147,7 @@ export class Exports implements LedgerExports {
   async sealedPin({ tenant }: Caller, run?: string): Promise<SealedPin | undefined> {
     const { logs, losses } = this.#deps
     await logs?.publish().catch(asUnrecorded)
-    // Another append may have taken the place of the checkpoint: what was acknowledged before the question is in the answer.
+    // Another append may have taken the place of the checkpoint; events acknowledged before the request have to be in the answer.
     const facts = logs?.facts(tenant) ?? 0
     for (let tries = 0; tries < SIGN_TRIES && (logs?.published(tenant)?.size ?? facts) < facts; tries += 1)
       await logs?.publish().catch(asUnrecorded)
@@ -155,7 +155,7 @@ export class Exports implements LedgerExports {
     if (logs === undefined || published === undefined) return undefined
     const { note, position } = published
     const verifierKey = logs.verifierKey(tenant)
-    // Right after a rotation, or where another process signs with a newer key: manifest and checkpoint are under one key.
+    // Right after a rotation, or if another process signs with a newer key: manifest and checkpoint have to be signed with the same key.
     if (!isSignedUnder(note, verifierKey)) return undefined
     const unsigned: readonly Loss[] = published.size < facts ? [{ scope: 'tenant', code: 'not-signed' }] : []
     const known = [...losses({ tenant, run }), ...(await uncoveredOf(logs, tenant, run)), ...unsigned]
@@ -212,7 +212,7 @@ export class Exports implements LedgerExports {
   sign({ tenant }: Caller, payloadType: string, payload: Uint8Array): DsseEnvelope | undefined {
     const { logs, logKeys } = this.#deps
     if (logs === undefined) return undefined
-    // Name and id of the key, without the key itself: a hint, as DSSE has it.
+    // Name and id of the key without the key itself: a hint, as defined by DSSE.
     const keyid = logs.verifierKey(tenant).split('+').slice(0, 2).join('+')
     return signDsse(payload, { payloadType, keyid, key: logKeys.signer })
   }

@@ -22,14 +22,14 @@ export interface HistoryDeps {
   readonly subjects: SubjectKeys | undefined
 }
 
-/** In the text of every event in which something is encrypted. */
+/** Contained in the text of every event that holds encrypted values. */
 const ENCRYPTED = '"$enc":'
 
 export class History implements HistoryQueries {
   readonly #store: EventStore
   readonly #queries: Queries
   readonly #shown: (record: ReadRecord) => LedgerEvent
-  /** With what is encrypted in it: for who may read bodies, and for nothing that is kept. */
+  /** An event with its decrypted values: only for callers that may read bodies, and never stored. */
   readonly #readable: (record: ReadRecord) => LedgerEvent
 
   constructor(store: EventStore, queries: Queries, { sealer, subjects }: HistoryDeps) {
@@ -73,7 +73,7 @@ export class History implements HistoryQueries {
     if (withinRun(caller, runId) !== undefined) return
     if (runId === undefined && ofAllAgents(caller) !== undefined) return
     const stream = runId === undefined ? undefined : runStream(caller.tenant, runId)
-    // A run's own history is read from its stream: the tenant's whole history need not be walked for it.
+    // The earlier history of a run is read from its own stream, so that the history of the whole tenant need not be read for it.
     const end = stream === undefined || after !== undefined ? undefined : await this.#store.end()
     if (stream !== undefined && end !== undefined) yield* this.#runUntil(stream, { end, pace: caller.pace, shown })
     for await (const page of this.#store.subscribe({ after: end ?? after, tenant: caller.tenant }, signal)) {

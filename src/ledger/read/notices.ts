@@ -1,4 +1,4 @@
-/** @module The notices to outside systems, of all tenants, as events become durable: each event is checked before it counts. */
+/** @module Notices to external systems about events of all tenants, as they become durable; the seal of each event is checked first. */
 
 import type { Announced } from '../../../schemas/event-type.ts'
 import { EVENTS, isRunEventType } from '../../../schemas/events.ts'
@@ -11,28 +11,31 @@ import type { Sealer } from '../identity/sealer.ts'
 import { sealOf } from './record-seal.ts'
 import { isStillStored, type SeenRecord, seenRecord } from './seen-record.ts'
 
-/** Records that are looked at before others have their turn. */
+/** Number of records that are examined before other work gets a turn. */
 const PORTION = 64
 
-/** An event that is announced; its seal fits. */
+/** An event that is announced and whose seal is valid. */
 export interface Notice {
   readonly header: Header
   readonly data: JsonObject
   readonly announced: Announced
 }
 
-/** What a portion of the store holds, and how far the reading has got: undefined, where nothing was read yet. */
+/** The notices of a portion of the store, and the last record read. */
 export interface NoticePage {
   readonly notices: readonly Notice[]
   readonly upTo: SeenRecord
 }
 
 export interface Notices {
-  /** From behind a place, or from the start, to the end of the store and on, until the signal aborts. Whoever reads on late is not buffered for. */
+  /**
+   * Yields pages from after a place (or from the start) to the end of the store and beyond, until the signal aborts. Nothing is buffered for a slow
+   * reader.
+   */
   follow(after: SeenRecord | undefined, signal: AbortSignal): AsyncGenerator<NoticePage | 'caught-up'>
-  /** Undefined where the store has none there, or one that is not announced, or whose seal does not fit. */
+  /** Undefined if the store has no event there, or one that is not announced, or one whose seal is invalid. */
   at(place: { readonly stream: string; readonly revision: number }): Promise<Notice | undefined>
-  /** Whether the store still holds what was seen there: else it is another one, or an older copy. */
+  /** Whether the store still holds the record that was seen there; if not, it is a different store or an older copy. */
   knows(place: SeenRecord): Promise<boolean>
 }
 
@@ -40,7 +43,7 @@ export interface NoticesDeps {
   readonly store: EventStore
   readonly sealer: Sealer
   readonly work?: WorkQueue | undefined
-  /** The party that it reads as. */
+  /** Tenant name under which the work queue accounts for this reading. */
   readonly indexing: string
 }
 
@@ -82,7 +85,7 @@ async function* followed(
   }
 }
 
-/** The seal is looked at last: most events are announced to nobody. */
+/** The seal is checked last, because most events are not announced. */
 function announcedIn(sealer: Sealer, record: ReadRecord): Notice | undefined {
   const read = readHeader(record.header)
   if (!read.ok || !isRunEventType(read.header.type)) return undefined

@@ -1,4 +1,4 @@
-/** @module Calls without an outcome, of all runs of a tenant: found by the run list, and read from each run's own state. */
+/** @module Calls without an outcome in all runs of a tenant: located by the run list, and read from the state of each run. */
 import type { RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
@@ -18,9 +18,9 @@ export interface OpenCallsDeps {
   readonly equal: EqualCalls
 }
 
-/** Runs of one page: most calls that run are not in doubt, and a page is an answer also where it holds none. */
+/** Maximum number of runs per page. Most running calls are not in doubt, and a page may be empty. */
 const RUNS_MAX = 200
-/** Equal calls that are read in one go. */
+/** Maximum number of equal calls that are read without pacing. */
 const UNPACED_MAX = 8
 const RETRY_AFTER_MS = 1_000
 const BEFORE_ALL = -1
@@ -40,7 +40,7 @@ export async function openCallsOf(deps: OpenCallsDeps, caller: Caller, page: Ope
 const openRuns = (after: OpenCallsPlace | undefined) =>
   ({ withOpenCalls: true, limit: RUNS_MAX, ...(after && { after }) }) as const
 
-/** In order of the runs' ids: no run is looked into that has no such call. Not tied to a size of the log, which would wait for the log. */
+/** Ordered by run id; only runs with an equal call are read. Not tied to a size of the log, which would require waiting for the log. */
 async function equalCallsOf(
   deps: OpenCallsDeps,
   caller: Caller,
@@ -51,13 +51,13 @@ async function equalCallsOf(
   const only = new Set(places.map(({ callId }) => callId))
   const ids = [...new Set(places.map(({ runId }) => runId))].sort().filter((runId) => runId >= after.runId)
   const runs = ids.map((runId) => placeOf('', runId, runId === after.runId ? after.claim : BEFORE_ALL))
-  // A claim waits for this: where it is little, it does not give way to writes as other reading does.
+  // A claim waits for this result: a small read does not yield to writes as other reads do.
   const { pace, ...unpaced } = caller
   const who = pace === undefined || places.length > UNPACED_MAX ? caller : unpaced
   return inRuns(deps, who, page, { runs, rest: undefined, asOf: undefined, only })
 }
 
-/** Every open call of a tenant, for who follows them from there on. */
+/** Every open call of a tenant, for a caller that follows changes from there on. */
 export async function* allOpenCalls(
   deps: Omit<OpenCallsDeps, 'equal'>,
   caller: Caller,
@@ -82,10 +82,10 @@ export async function* allOpenCalls(
 
 interface Runs {
   readonly runs: readonly OpenCallsPlace[]
-  /** Where runs that are not among these begin. */
+  /** Cursor of the runs that come after these. */
   readonly rest: OpenCallsPlace | undefined
   readonly asOf: OpenCalls['asOf']
-  /** Ids of the calls that are meant; all where it is absent. */
+  /** Ids of the calls to include; all if absent. */
   readonly only?: ReadonlySet<string>
 }
 
@@ -147,7 +147,7 @@ function inRun(deps: Omit<OpenCallsDeps, 'equal'>, caller: Caller, page: RunPage
   })
 }
 
-/** A token of one agent sees what that agent called. */
+/** A token that is bound to one agent sees the calls of that agent only. */
 function openOf(state: RunState, queries: Queries, { agent }: Caller, { after, inDoubt, only }: RunPage): ShownCall[] {
   return openCalls(state)
     .filter((call) => call.phase !== 'model' && call.claimRevision > after)
@@ -158,12 +158,12 @@ function openOf(state: RunState, queries: Queries, { agent }: Caller, { after, i
     .sort((a, b) => a.claimRevision - b.claimRevision)
 }
 
-/** In doubt, and nobody declared that it may be made again. */
+/** Whether the call is in doubt and was not declared as safe to retry. */
 function isForPeople({ status, overdue, onUnknown }: ShownCall): boolean {
   return (status === 'in-doubt' || overdue === true) && onUnknown !== 'retry'
 }
 
-/** When it was known to be in doubt; of one whose lease is over, when that ended; else when it was claimed. */
+/** When it was found to be in doubt; for an expired lease, when the lease ended; otherwise when it was claimed. */
 async function openSince(reader: Reader, stream: string, call: ShownCall): Promise<string> {
   if (call.overdue === true) return call.leaseUntil
   const at = call.status === 'in-doubt' ? (call.outcomeRevision ?? call.claimRevision) : call.claimRevision

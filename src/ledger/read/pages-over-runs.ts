@@ -1,21 +1,24 @@
-/** @module One list over many runs, newest run first: pages of each run one after another, and where to go on. A run that cannot be read is named, and hides no other one. */
+/**
+ * @module Pages of one list over many runs, newest run first, with the cursor of the next page. A run that cannot be read is named and does not hide
+ * the others.
+ */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Caller, Found, PlaceInRuns, WaitingPage } from '../ledger.ts'
 import { type UnreadableRun, unreadableMember, unreadableRun } from './unreadable.ts'
 
-/** A page ends with the item that reaches this: arguments may be half a megabyte each. */
+/** A page ends with the item that reaches this size: the arguments of one item may take half a megabyte. */
 export const PAGE_MAX_BYTES = 4 * 1024 * 1024
 
-/** Runs that are listed at a time, for one page of the tenant's list. */
+/** Number of runs read from the tenant's list at a time. */
 export const RUNS_PAGE = 100
-/** Runs looked into for one page: one that finds nothing in so many says where to go on. */
+/** Maximum number of runs read for one page; a page that finds too few items in them ends with a cursor. */
 const RUNS_MAX = 500
 
 export interface PageOfRun {
   readonly items: readonly JsonObject[]
-  /** What they weigh together. */
+  /** Total weight of the items, in bytes. */
   readonly bytes: number
-  /** Present where there are more. */
+  /** Present if there are more items. */
   readonly next?: number
 }
 
@@ -23,7 +26,7 @@ export interface OverRuns {
   readonly caller: Caller
   readonly from: PlaceInRuns | undefined
   readonly limit: number
-  /** Open runs that may have some, behind a place. */
+  /** Open runs after a place that may have items. */
   readonly runsFrom: (
     place: { readonly startedAt: string; readonly runId: string } | undefined,
   ) => Promise<readonly JsonObject[]>
@@ -63,7 +66,7 @@ export async function pageOverRuns({ caller, limit, ofRun, ...over }: OverRuns):
   }
 }
 
-/** The run of the place itself first, where it is not done with. */
+/** Starts with the run of the cursor itself if it has more items. */
 async function runsBehind(
   { runsFrom }: Pick<OverRuns, 'runsFrom'>,
   from: PlaceInRuns | undefined,

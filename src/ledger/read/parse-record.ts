@@ -1,4 +1,4 @@
-/** @module A stored record, read for folding: the bytes were checked before, or are checked beside it. */
+/** @module Parses a stored record for folding; its bytes are verified separately, before or afterwards. */
 
 import { Buffer } from 'node:buffer'
 import { canFold } from '../../../projections/body-versions.ts'
@@ -24,37 +24,37 @@ export function recordedEvent(header: Header, dataText: string): RecordedEvent {
   return { type: header.type, data, header } as RecordedEvent
 }
 
-/** Type of an event whose header is no JSON any more, or whose members are of other types: it has its place, and says nothing else. */
+/** Type of an event whose header is no longer valid JSON, or has members of wrong types: it keeps its place and has no other content. */
 const UNREADABLE = 'Unreadable'
 
-/** What a check of the record has found out of it already. */
+/** Results of an earlier check of the record. */
 export interface CheckedParts {
-  /** As `readHeader` read it. */
+  /** The header as parsed by `readHeader`. */
   readonly header?: Header | undefined
   readonly seal?: LedgerEvent['seal']
 }
 
 /**
- * Header and body as far as they can be read. An event whose stored text was damaged keeps its place in every list and export: what
- * cannot be parsed is shown as a JSON string of that text, which no seal fits. A body is parsed when it is first looked at: an export that
- * carries its text alone only makes sure that it is an object's.
+ * Header and body as far as they can be parsed. An event whose stored text was damaged keeps its place in every list and export: a text that cannot
+ * be parsed is shown as a JSON string, which no seal matches. The body is parsed on first access; an export that only copies the text just makes sure
+ * that it is the text of an object.
  */
 export function ledgerEvent(record: ReadRecord): LedgerEvent {
   return checkedEvent(record, {})
 }
 
-/** The same of a record that was checked. */
+/** The same for a record that was checked. */
 export function checkedEvent(record: ReadRecord, checked: CheckedParts): LedgerEvent {
   return new ReadEvent(record, checked)
 }
 
-/** A class, since an object with accessors of its own has a hidden class of its own, which lives until the next full collection. */
+/** A class, because each object with its own accessors would have its own hidden class, which lives until the next full garbage collection. */
 class ReadEvent implements LedgerEvent {
   readonly position: ReadRecord['position']
   readonly header: Header
   readonly seal?: 'valid' | 'invalid'
   readonly #record: ReadRecord
-  /** The header is what its text says. */
+  /** Whether the header was parsed from its text. */
   readonly #isHeaderRead: boolean
   #parsed: JsonObject | null | undefined
   #texts: LedgerEvent['texts'] | undefined
@@ -69,13 +69,13 @@ class ReadEvent implements LedgerEvent {
     this.#isHeaderRead = header !== undefined || parsed !== undefined
   }
 
-  /** Most formats of exports name no digest. */
+  /** Lazy, because most export formats contain no digest. */
   get digest(): string {
     this.#digest ??= recordDigest(this.#record.header)
     return this.#digest
   }
 
-  /** Empty where the stored text is no object's. */
+  /** Empty if the stored text is not that of an object. */
   get data(): JsonObject {
     return this.#object() ?? {}
   }
@@ -95,7 +95,7 @@ class ReadEvent implements LedgerEvent {
     return this.#texts
   }
 
-  /** One that nobody has parsed yet is not parsed for its text either, and what fits its seal was sealed as canonical text. */
+  /** A body that has not been parsed yet is not parsed for its text either; a body with a valid seal was sealed as canonical text. */
   #dataText(): string {
     const { data } = this.#record
     if (this.seal === 'valid' && data.startsWith('{')) return data
@@ -109,14 +109,14 @@ class ReadEvent implements LedgerEvent {
   }
 }
 
-/** The same without the texts: for whoever only counts what events say. */
+/** The same without the texts, for callers that need only header and body. */
 export function decodeRecord(record: ReadRecord): Pick<LedgerEvent, 'header' | 'data'> {
   return { header: headerOf(record, parsedObject(record.header)), data: parsedObject(record.data) ?? {} }
 }
 
 /**
- * Whether a body is of its type. Seals say so of the ledger's own; whoever may write to the store can add a record whose members are of
- * any type. A body that is too deep to be walked is of none.
+ * Whether a body matches the schema of its type. Seals guarantee that for the ledger's own events, but others who can write to the store may add
+ * records with members of any type. A body that is too deep to be traversed matches no schema.
  */
 export function isOfItsType(type: string, data: JsonObject): boolean {
   try {
@@ -132,7 +132,7 @@ function headerOf(record: ReadRecord, parsed: JsonObject | undefined): Header {
   return parsed !== undefined && isHeader(parsed) ? parsed : placeHeader(record)
 }
 
-/** By the types of its members alone: what lists, indexes and exports do with them works then. The seal is checked beside this. */
+/** Checks only the types of the members, so that lists, indexes and exports can process the header. The seal is checked separately. */
 function isHeader(header: JsonObject): header is JsonObject & Header {
   const { v, revision, via, request } = header
   if (v !== HEADER_VERSION || !Number.isSafeInteger(revision)) return false

@@ -1,4 +1,4 @@
-/** @module Queries on one run: rendered from the folded state, returned only where that state is durable and current. */
+/** @module Queries on one run: rendered from the folded state, and returned only if that state is durable and current. */
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, type RunState, safeKey } from '../../../projections/run-state.ts'
@@ -30,7 +30,7 @@ import { budgetPage, forksPage, RESERVATIONS_DEFAULT } from './state-pages.ts'
 import { verifiedEvent } from './verified-events.ts'
 
 const READ_AGAIN_MAX = 8
-/** A page ends with the item that reaches this: 500 of them may hold half a megabyte each. */
+/** A page ends with the item that reaches this size: each of up to 500 items may take half a megabyte. */
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
 
 export interface QueryDeps {
@@ -43,7 +43,7 @@ export interface QueryDeps {
   readonly subjects: SubjectKeys | undefined
 }
 
-/** `overdue`: its lease is over, and no event says so yet. `child`: the run that is its work. */
+/** `overdue`: the lease has expired, but no event has recorded that yet. `child`: the run that carries out the call. */
 export type ShownCall = CallState & { readonly overdue?: true; readonly child?: string }
 
 const headOf = ({ revision, head }: RunAggregate) => ({ revision, digest: head?.digest ?? '' })
@@ -72,7 +72,7 @@ export class Queries implements RunQueries {
     this.#reader = deps.reader
   }
 
-  /** Renders the run's state at this moment, and gives it once it is durable; or as it was, folded again. */
+  /** Renders the current state of the run and returns the result once the state is durable; or renders a past state, which is folded again. */
   async read<T>(caller: Caller, runId: string, render: Render<T>, at?: RunAt): Promise<Found<T>> {
     const outside = withinRun(caller, runId)
     if (outside !== undefined) return { ok: false, refusal: outside }
@@ -138,7 +138,7 @@ export class Queries implements RunQueries {
     return { ok: true, revision: now.revision, value: await this.#readableContext(caller, runId, then) }
   }
 
-  /** With what is encrypted in the events that established it; most contexts hold no marker. */
+  /** The context with the decrypted values of the events that established it; most contexts hold no marker. */
   async #readableContext(caller: Caller, runId: string, body: ContextAnswer): Promise<ContextAnswer> {
     const { subjects } = this.#deps
     if (subjects === undefined || !holdsMarker(body.context as Json)) return body
@@ -185,7 +185,7 @@ export class Queries implements RunQueries {
     })
   }
 
-  /** Items made from the run's events after a revision; `next` is where the next page starts. */
+  /** Items made from the events of the run after a revision; `next` is the cursor of the next page. */
   #listed(
     caller: Caller,
     runId: string,
@@ -212,7 +212,7 @@ export class Queries implements RunQueries {
     return this.read(caller, runId, listed, page.at)
   }
 
-  /** Calls in order of their latest claim; `after` is the claim's revision. */
+  /** Calls in order of their latest claim; `after` is the revision of a claim. */
   calls(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>> {
     const stream = runStream(caller.tenant, runId)
     const listed: Render<JsonObject> = (state, _, leases) => {
@@ -248,13 +248,13 @@ export class Queries implements RunQueries {
     return { ok: false, refusal: refusal('call-not-found', `this run has no call ${callId}`) }
   }
 
-  /** As it stands now. Past its deadline a claim is overdue, and still claimed until an event ends it (STR-2). */
+  /** The call as it is now. After its deadline a claim is overdue, but stays claimed until an event ends it (STR-2). */
   shown(state: RunState, call: CallState, leases: Leases = this.#deps.leases): ShownCall {
     const child = state.children[safeKey(call.callId)]
     return { ...call, ...(child !== undefined && { child }), ...overdue(state, call, leases) }
   }
 
-  /** With its arguments and its outcome. */
+  /** The call with its arguments and its outcome. */
   async callBody(stream: string, call: ShownCall): Promise<JsonObject> {
     const claim = await this.#reader.readableAt(stream, call.claimRevision)
     const args = claimedArguments(claim)

@@ -1,17 +1,20 @@
-/** @module When a view follows the store: whenever it is requested, and while nothing is appended, or where another thread does it, all along. It costs the write path nothing. */
+/**
+ * @module Schedules the passes in which a view follows the store: on request, and while nothing is appended, or continuously if another thread runs
+ * them. The write path pays nothing for it.
+ */
 
 import type { Followed } from '../followed.ts'
 
-/** Quiet for so long, the ledger has time for its views; the next append takes it back. */
+/** Time without appends after which views are updated, in milliseconds; the next append interrupts the pass. */
 const QUIET_MS = 2_000
 
 export interface FollowerOptions {
-  /** Appends handed to the store so far: while it stands still, there is time. */
+  /** Number of appends handed to the store so far; while it does not change, there is time for passes. */
   readonly appendsSoFar: () => number
   readonly followed: Followed
-  /** Looked at before a pass that nobody waits for. */
+  /** Whether background passes are allowed at the moment. */
   readonly inLulls?: () => boolean
-  /** Passes are made in another thread: nobody has to wait for a lull. */
+  /** Whether passes run on another thread, so that they need not wait for a pause in appends. */
   readonly isRemote?: () => boolean
 }
 
@@ -23,10 +26,10 @@ export class QuietFollower implements Disposable {
   readonly #timer: NodeJS.Timeout
   #appendsSeen = -1
   #catchingUp: Promise<void> | undefined
-  /** The pass under way goes on to its end. */
+  /** Whether the current pass runs to its end. */
   #isComplete = false
 
-  /** `pass` follows the store to its end, and stops after a page where `goOn` says no. */
+  /** `pass` follows the store to its end, and stops after a page if `goOn` returns false. */
   constructor(
     pass: (goOn: () => boolean) => Promise<void>,
     { appendsSoFar, followed, inLulls = () => true, isRemote = () => false }: FollowerOptions,
@@ -38,16 +41,16 @@ export class QuietFollower implements Disposable {
     this.#timer = setInterval(() => (isRemote() ? this.#allAlong() : this.#whileQuiet()), QUIET_MS).unref()
   }
 
-  /** Many callers share one pass; one that came while it ran waits for the next. */
+  /** Several callers share one pass; a call made during a pass waits for the next one. */
   async catchUp(): Promise<void> {
     const before = this.#catchingUp
     await before?.catch(() => undefined)
-    // Somebody else's check may have begun meanwhile.
+    // A check by another caller may have begun in the meantime.
     while (this.#catchingUp !== undefined && !this.#isComplete) await this.#catchingUp.catch(() => undefined)
     await this.#start(() => true, { isComplete: true })
   }
 
-  /** A pass that ends with its first page, or the one under way: the view is shown to be this ledger's, and nobody is followed for as long as they write. */
+  /** A pass that ends after its first page, or the current pass: it shows that the view belongs to this ledger without following the writers for long. */
   async check(): Promise<void> {
     await this.#start(() => false)
   }
@@ -73,7 +76,7 @@ export class QuietFollower implements Disposable {
     if (!hasYielded) atItsEnd()
   }
 
-  /** A pass that nobody waits for runs only between loads: folding shares this thread with whoever appends. */
+  /** A background pass runs only while nothing is appended, because folding shares this thread with the writers. */
   #whileQuiet(): void {
     const appends = this.#appendsSoFar()
     const quiet = appends === this.#appendsSeen
@@ -82,13 +85,13 @@ export class QuietFollower implements Disposable {
     this.#start(() => this.#appendsSoFar() === appends).catch(() => undefined)
   }
 
-  /** Whether anything was appended or not: what the ledger itself puts on record counts for no append, and is followed, too. */
+  /** Runs regardless of appends: facts that the ledger itself records do not count as appends and have to be followed as well. */
   #allAlong(): void {
     if (this.#catchingUp !== undefined || !this.#inLulls()) return
     this.#start(() => true, { isComplete: true }).catch(() => undefined)
   }
 
-  /** The last pass of all, as far as it comes until `signal` is aborted: whoever opens the view next finds it where the store ends. */
+  /** The last pass, until `signal` aborts, so that the next process that opens the view finds it up to date. */
   async finish(signal: AbortSignal): Promise<void> {
     this[Symbol.dispose]()
     if (signal.aborted || !this.#inLulls()) return
@@ -97,7 +100,7 @@ export class QuietFollower implements Disposable {
       await this.#catchingUp?.catch(() => undefined)
       await this.#start(() => !signal.aborted)
     }
-    // A view that could not be brought up to date is completed by whoever asks it next.
+    // A view that could not be brought up to date is completed by its next reader.
     await Promise.race([pass().catch(() => undefined), over])
   }
 

@@ -1,4 +1,4 @@
-/** @module Reads behind the write path and the queries: single events, past states, and whether a state in memory still holds. */
+/** @module Reads for the write path and the queries: single events, past states, and whether a state in memory is still current. */
 import { evolveRun } from '../../../projections/run.ts'
 import { type CallState, type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { StartAnswer } from '../../../schemas/answers/runs.ts'
@@ -28,7 +28,7 @@ import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
 import { DamagedStreamError, verifiedEvent, verifiedEvents } from './verified-events.ts'
 
-/** Most requests append no more; a longer one is read on. */
+/** Events read at once: most requests append no more, and longer ones are read in several steps. */
 const REQUEST_EVENTS = 4
 
 export interface RecordedRequest {
@@ -43,7 +43,7 @@ export interface ReaderDeps {
   readonly runs: RunAggregates
   readonly sealer: Sealer
   readonly values: ValueStore
-  /** Keys of what events hold encrypted. */
+  /** Keys of the encrypted values in events. */
   readonly subjects?: SubjectKeys | undefined
 }
 
@@ -62,7 +62,7 @@ export class Reader {
     this.#values = values
   }
 
-  /** Whether all that the run's state holds is durable, and nobody else has written since. */
+  /** Whether the whole state of the run is durable and no other process has written since. */
   async isCurrent(run: RunAggregate): Promise<boolean> {
     const { revision } = run
     if (!(await run.durable())) return false
@@ -72,7 +72,7 @@ export class Reader {
       throw new DamagedStreamError(run.stream, head + 1, 'this event was acknowledged, and the store has it no more')
     }
     if (head === revision) return true
-    // It moved on while this was asked: what stands there now is its own where that becomes durable, and somebody else's where it does not.
+    // The head moved during this check: if it becomes durable here, the new head is our own event, otherwise that of another writer.
     if (head <= run.revision && (await run.durable())) return true
     this.#runs.drop(run)
     return false
@@ -87,13 +87,13 @@ export class Reader {
     return record === undefined ? undefined : verifiedEvent(this.#sealer, record)
   }
 
-  /** With what is encrypted in it, for an answer: never for a decision, which would record it. */
+  /** The event with its decrypted values: for answers only, never for a decision, which would record them. */
   async readableAt(stream: string, revision: number): Promise<AnsweredEvent | undefined> {
     const event = await this.eventAt(stream, revision)
     return event && readable(this.#subjects, event)
   }
 
-  /** The run as it was right after `revision`. Verified: what it holds may be restored under a new seal. */
+  /** The run as it was right after `revision`. Verified, because its content may be restored under a new seal. */
   async stateAt(stream: string, revision: number, pace?: Pace): Promise<RunState> {
     let state: RunState | undefined
     const deps = { store: this.#store, sealer: this.#sealer }
@@ -106,7 +106,7 @@ export class Reader {
     return (await this.stateAt(stream, revision)).context
   }
 
-  /** The events that one request appended: its first, marked one, and those it caused in the same write. */
+  /** The events that one request appended: the first one, which has the mark, and those caused by it in the same write. */
   async requestAt(stream: string, revision: number): Promise<RecordedRequest | undefined> {
     const events: AnsweredEvent[] = []
     for (let from = revision; ; from += REQUEST_EVENTS) {
@@ -121,7 +121,7 @@ export class Reader {
     }
   }
 
-  /** Agent, mode and payload of an accepted envelope; the payload of a run's start is what it started from. */
+  /** Agent, mode and payload of an accepted envelope; for the start of a run, the payload from which it started. */
   async envelopeAt(stream: string, revision: number): Promise<JsonObject> {
     const event = await this.readableAt(stream, revision)
     if (event?.type === 'RunStarted') return { payload: event.data.restored ?? {} }
@@ -136,14 +136,14 @@ export class Reader {
     return event?.type === 'SignalReceived' ? event.data.payload : null
   }
 
-  /** What a call came to: the outcome on record, read where it stands. */
+  /** The recorded outcome of a call, read from its event. */
   async outcomeOf(stream: string, call: CallState): Promise<JsonObject> {
     if (call.outcomeRevision === undefined) return {}
     const event = await this.readableAt(stream, call.outcomeRevision)
     return event === undefined ? {} : callOutcome(event)
   }
 
-  /** The answer of a call that has its outcome: the same result to every repeat, a refusal to another outcome. */
+  /** The answer for a call that has an outcome: a repeat gets the same result, a different outcome is refused. */
   async recordedCall(run: RunAggregate, call: CallState, command: RunCommand): Promise<CommandResponse> {
     const outcome = await this.outcomeOf(run.stream, call)
     const { callId, status, fence, attempt, generation, key } = call
@@ -155,7 +155,10 @@ export class Reader {
     return { kind: 'body', created: false, body }
   }
 
-  /** As it is recorded, and so are commands compared; with its result, where that is stored beside the events and is the one of the command. */
+  /**
+   * The outcome as it is recorded, which is the form in which commands are compared. Includes the result if it is stored apart from the events and
+   * equals that of the command.
+   */
   async #comparable(run: RunAggregate, command: RunCommand, { outcomeRevision }: CallState): Promise<JsonObject> {
     const event = outcomeRevision === undefined ? undefined : await this.eventAt(run.stream, outcomeRevision)
     const outcome = event === undefined ? {} : callOutcome(event)
@@ -166,8 +169,8 @@ export class Reader {
   }
 
   /**
-   * The answer where nothing had to be done: called on the state that it holds for. What it reads besides, it reads when the answer is
-   * called for: when that state is durable.
+   * The answer if nothing had to be done. Has to be called on the state to which the answer applies; the returned function reads further values once
+   * that state is durable.
    */
   asIs(run: RunAggregate, command: RunCommand): () => CommandResponse | Promise<CommandResponse> {
     const { state } = run
@@ -217,7 +220,7 @@ export class Reader {
     }
   }
 
-  /** The actions of a rollback with the arguments and the results of the calls they undo. */
+  /** The actions of a rollback with the arguments and results of the calls that they undo. */
   async planDetails(stream: string, plan: readonly (readonly CallState[])[], pace?: Pace): Promise<Json> {
     const details: Json[] = []
     for (const group of plan) {
@@ -250,7 +253,7 @@ export class Reader {
   }
 }
 
-/** Beside the place that every answer begins with. */
+/** The members in addition to the place with which every answer begins. */
 type Ended = Omit<StartAnswer, 'runId' | 'revision' | 'digest'>
 
 function outputOf({
@@ -297,7 +300,7 @@ function resolvedBefore({ callId, status }: CallState, { resolved = null }: Json
   return { kind: 'refusal', refusal: refusal('call-not-in-doubt', detail, { evidence: { callId, status, resolved } }) }
 }
 
-/** What was left out is nobody's result: whoever asks is told, and gets no marker in its place (RUN-98). */
+/** A redacted result cannot be returned: the caller gets a refusal, and not a marker in place of the result (RUN-98). */
 function resultRedacted({ callId, tool }: CallState, { resultRedacted: redacted = null }: JsonObject): CommandResponse {
   const detail = `${tool} has run, and its result was left out of the record, at least in part: get it elsewhere`
   return { kind: 'refusal', refusal: refusal('result-redacted', detail, { evidence: { callId, tool, redacted } }) }

@@ -1,4 +1,4 @@
-/** @module Whether a stored record is the one that was sealed for its place, by itself: who stands before it is not looked at. */
+/** @module Checks whether a stored record is the one that was sealed for its place, without looking at the record before it. */
 import { type Expectation, type Fault, faultsIn } from '../../signing/check.ts'
 import { readHeader } from '../../signing/header-reader.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
@@ -6,18 +6,18 @@ import type { Sealer } from '../identity/sealer.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
 import { checkedEvent } from './parse-record.ts'
 
-/** What an event that is looked at by itself has to be: whatever stands before it. */
+/** The expectation for an event that is checked on its own, with any predecessor. */
 export function expectedAlone({ stream, revision, header }: ReadRecord, read = readHeader(header)): Expectation {
   const prevDigest = read.ok ? read.header.prev : undefined
   return { stream, revision, prevDigest, prevTime: undefined, minRingIndex: 0 }
 }
 
-/** What does not hold; empty where the seal fits. */
+/** The faults of the seal; empty if it is valid. */
 export function sealFaults(sealer: Sealer, record: ReadRecord): readonly Fault[] {
   return faultsAlone(sealer, record, readHeader(record.header))
 }
 
-/** A key that this process has not heard of is looked for in the ring once more. */
+/** If the key is unknown to this process, the key ring is reloaded and the check repeated once. */
 function faultsAlone(sealer: Sealer, record: ReadRecord, read: ReturnType<typeof readHeader>): readonly Fault[] {
   if (!read.ok) return [read]
   const expected = expectedAlone(record, read)
@@ -28,12 +28,12 @@ function faultsAlone(sealer: Sealer, record: ReadRecord, read: ReturnType<typeof
   return once()
 }
 
-/** Whether the seal fits; one that does not is reported. */
+/** Whether the seal is valid; an invalid one is reported. */
 export function sealOf(sealer: Sealer, record: ReadRecord): 'valid' | 'invalid' {
   return sealIn(sealer, record, sealFaults(sealer, record))
 }
 
-/** The event as it is shown, with its seal; one that does not fit is reported. */
+/** The event as it is shown, with its seal; an invalid seal is reported. */
 export function shownEvent(sealer: Sealer, record: ReadRecord): LedgerEvent {
   const read = readHeader(record.header)
   const seal = sealIn(sealer, record, faultsAlone(sealer, record, read))
@@ -45,7 +45,7 @@ function sealIn(sealer: Sealer, record: ReadRecord, faults: readonly Fault[]): '
   return faults.length === 0 ? 'valid' : 'invalid'
 }
 
-/** To whoever keeps the record of what does not verify. */
+/** Reports the first fault to the listeners that record events that do not verify. */
 export function reportFaults(sealer: Sealer, { stream, revision }: ReadRecord, faults: readonly Fault[]): void {
   const [first] = faults
   if (first !== undefined) sealer.faultFound({ stream, revision, code: first.code, message: first.message })

@@ -1,4 +1,4 @@
-/** @module Replay: rereads a run's stream, verifies each mac and link, folds again, and compares what each snapshot recorded. */
+/** @module Replay: rereads the stream of a run, verifies each MAC and link, folds the events again, and compares each recorded snapshot. */
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { evolveRun, snapshotAfterHandoff, snapshotOf } from '../../../projections/run.ts'
@@ -24,7 +24,7 @@ import { recordedEvent } from './parse-record.ts'
 /** `onFault` is called with the first event that does not verify. */
 export interface ReplayKeys extends CheckKeys {
   readonly onFault?: (record: ReadRecord, faults: readonly Fault[]) => void
-  /** What is known to be lost of the run, or of the store: a run that reads well is then INCOMPLETE. */
+  /** The known losses of the run or of the store; a run without faults is then INCOMPLETE. */
   readonly losses?: readonly Loss[] | undefined
 }
 
@@ -36,9 +36,9 @@ export interface ReplayCounts {
 }
 
 /**
- * One line an event and a verdict last: `VERIFIED` where every event is the one that was sealed and every snapshot matches the state folded from them,
- * `TAMPERED` with the first faults where one is not, and `INCOMPLETE` where there are none, or some are known to be lost. Never stops early: what follows a
- * fault is shown too, unfolded.
+ * One line per event and a verdict at the end: `VERIFIED` if every event is the one that was sealed and every snapshot matches the state folded from
+ * them, `TAMPERED` with the first faults if not, and `INCOMPLETE` if there are no events, or some are known to be lost. Never stops early: events
+ * after a fault are listed too, without being folded.
  */
 export async function* replayRecords(
   pages: AsyncIterable<readonly ReadRecord[]>,
@@ -94,13 +94,13 @@ function foldStep(
   return { state, line }
 }
 
-/** The document that an event holds of the run; a SnapshotTaken changes nothing that stands in it. */
+/** The snapshot document in an event; a SnapshotTaken event changes nothing that the document contains. */
 function recordedSnapshot(event: RecordedEvent): { readonly v: number } | undefined {
   if (event.type === 'SnapshotTaken') return event.data
   return event.type === 'EnvelopeAccepted' ? event.data.snapshot : undefined
 }
 
-/** What this build makes of a state, by the version of the document. */
+/** Builds the snapshot of a state, by the version of the document. */
 const SNAPSHOTS: { readonly [version: number]: ((state: RunState) => Snapshot | HandoffSnapshot) | undefined } = {
   [SNAPSHOT_VERSION]: snapshotOf,
   [HANDOFF_SNAPSHOT_VERSION]: snapshotAfterHandoff,
@@ -116,7 +116,7 @@ function compareSnapshot(
     counts.notCompared += 1
     return { snapshot: 'not-compared' }
   }
-  // The context's digest is made of the context as it was folded now: the state repeats what the events say of it.
+  // The digest is computed from the context as folded now; the state only repeats the digest in the events.
   const rebuilt = { ...make(state), context: textDigest(canonicalJson(state.context)) } as unknown as Json
   if (canonicalJson(rebuilt) === canonicalJson(recorded as Json)) {
     counts.matched += 1

@@ -1,4 +1,4 @@
-/** @module The state of a run as it was right after one of its events: folded from the verified record up to there. */
+/** @module The state of a run right after one of its events, folded from the verified events up to there. */
 import type { RunState } from '../../../projections/run-state.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { leaseLeftByWall } from '../../domain/lease.ts'
@@ -11,11 +11,11 @@ import type { Leases } from './run-bodies.ts'
 interface Past {
   readonly runId: string
   readonly at: RunAt
-  /** The run's last revision. */
+  /** The last revision of the run. */
   readonly now: number
 }
 
-/** What `render` says of it. What a claim's lease came to is judged by the moment's own time, never by this process's clocks. */
+/** Renders that state. The leases of claims are judged by the time of that point, never by the clocks of this process. */
 export async function readAsItWas<T>(
   reader: Pick<Reader, 'stateAt' | 'eventAt'>,
   { tenant, pace }: Caller,
@@ -36,14 +36,17 @@ export async function readAsItWas<T>(
   return { ok: true, revision, value: isLater(rendered) ? await rendered() : rendered }
 }
 
-/** `head`: the run's last event. Reads of the store come after the state is known to be durable: they may be about its newest events. */
+/**
+ * `head`: the last event of the run. A function that is returned reads the store after the state is known to be durable, since it may read the newest
+ * events.
+ */
 export type Render<T> = (
   state: RunState,
   head: { readonly revision: number; readonly digest: string },
   leases: Leases,
 ) => T | (() => Promise<T>)
 
-/** Whether there is something to read before it can be answered. */
+/** Whether something has to be read before the result is complete. */
 export function isLater<T>(rendered: T | (() => Promise<T>)): rendered is () => Promise<T> {
   return typeof rendered === 'function'
 }

@@ -1,4 +1,4 @@
-/** @module What queries say of a run: its state, as JSON. */
+/** @module Renders the state of a run as JSON for queries. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, establishedDigest, type RunState } from '../../../projections/run-state.ts'
 import { openSuspectsTotal } from '../../../projections/run-suspects.ts'
@@ -12,7 +12,7 @@ import { openWaits } from '../../domain/waits.ts'
 import { budgetBody, runOrigin } from '../responses/responses.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
 
-/** Named at most so many in an answer. */
+/** Maximum number of entries in an answer. */
 const WAITING_SHOWN = 100
 
 export function runNotFound(runId: string): Refusal {
@@ -24,7 +24,7 @@ export function place(event: RecordedEvent): JsonObject {
   return { revision, time, eventId: id, actor }
 }
 
-/** The list of a run's suspects has them all. */
+/** Maximum number of suspects in an answer; the list of suspects has them all. */
 const SUSPECTS_SHOWN = 20
 
 export type Leases = Pick<LeaseClock, 'leftMs'>
@@ -33,7 +33,7 @@ export function overdue(state: RunState, call: CallState, leases: Leases): { rea
   return isLeaseOver(call, state, { leaseLeftMs: leases.leftMs }) ? { overdue: true } : {}
 }
 
-/** `head`: the run's last event. */
+/** `head`: the last event of the run. */
 export function runBody(
   state: RunState,
   head: { readonly revision: number; readonly digest: string },
@@ -83,7 +83,7 @@ export function runBody(
   }
 }
 
-/** By the call whose work they are, in the order in which they were started. */
+/** Child runs with the call that they carry out, in the order in which they were started. */
 function childrenOf({ children, calls }: RunState): RunAnswer['children'] {
   return Object.entries(children).map(([key, run]) => {
     const call = calls[key]
@@ -91,7 +91,7 @@ function childrenOf({ children, calls }: RunState): RunAnswer['children'] {
   })
 }
 
-/** What the run waits for, where it does: nothing of that runs, and nothing holds a lease. */
+/** What the run waits for, if anything: a wait occupies no process and holds no lease. */
 function waitingBody(state: RunState): Pick<RunAnswer, 'waiting' | 'heldSignals'> {
   if (state.status !== 'open') return {}
   const approvals = Object.keys(state.pendingApprovals).flatMap((key) => state.approvals[key] ?? [])
@@ -129,13 +129,13 @@ export function contextBody(state: RunState, headDigest: string): ContextAnswer 
   }
 }
 
-/** How a run names what is open: the oldest ones, and how many there are. */
+/** The open suspects of a run: the oldest ones, and their number. */
 function suspectsBody(state: RunState): Pick<RunAnswer, 'suspects' | 'suspectsTotal'> {
   const { suspects, ...total } = contextSuspects(state)
   return { ...(suspects && { suspects: suspects.map(({ id, path, agent }) => ({ id, path, agent })) }), ...total }
 }
 
-/** Who reads the context may read the values, too: those that are short. */
+/** A caller that may read the context may read the values too; short values are included. */
 function contextSuspects(state: RunState): Pick<ContextAnswer, 'suspects' | 'suspectsTotal'> {
   const open = openSuspects(state)
   if (open.length === 0) return {}

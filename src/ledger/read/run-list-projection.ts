@@ -1,4 +1,4 @@
-/** @module The run list follows the store: what every event of a run changes in its row, and the faults on record. */
+/** @module The projection of the store onto the run list: every event of a run updates its row, and recorded faults are collected. */
 
 import { RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../../projections/run-row.ts'
 import { EVENTS, type EventType } from '../../../schemas/events.ts'
@@ -23,7 +23,7 @@ export class RunListProjection {
   readonly #store: FollowedStore
   readonly #views: ViewStore
   #isSame = false
-  /** Faults that came in so far. */
+  /** Number of faults added so far. */
   #faults = 0
 
   constructor(store: FollowedStore, views: ViewStore) {
@@ -31,12 +31,12 @@ export class RunListProjection {
     this.#views = views
   }
 
-  /** Faults that its passes have taken in so far. */
+  /** Number of faults that the passes have added so far. */
   get faults(): number {
     return this.#faults
   }
 
-  /** Follows the store to where it is at the call; stops after a page where `goOn` says no. */
+  /** Follows the store up to its end at the time of the call; stops after a page if `goOn` returns false. */
   async pass(goOn: () => boolean): Promise<void> {
     await againIfRenewed(() => this.#pass(goOn))
     this.#views.noteFile()
@@ -45,7 +45,7 @@ export class RunListProjection {
   async #pass(goOn: () => boolean): Promise<void> {
     if (!(await this.#views.isAuthentic())) this.#views.renew(NOT_AUTHENTIC)
     if (!this.#isSame) await this.#checkSame()
-    // Pinned: a pass that chased the writers would never come to an end.
+    // Pinned: a pass that chased the writers would never end.
     const until = await this.#store.end()
     const after = runListReached(this.#views)?.position
     if (until === undefined || (after !== undefined && this.#store.comparePositions(after, until) >= 0)) return
@@ -57,19 +57,19 @@ export class RunListProjection {
     }
   }
 
-  /** Once a start: a list of another store, or of events that a restored copy lacks, is rebuilt. */
+  /** Once per start: a list of another store, or one with events that a restored copy lacks, is rebuilt. */
   async #checkSame(): Promise<void> {
     const reached = runListReached(this.#views)
     if (reached !== undefined && !(await isStillStored(this.#store, reached))) this.#views.renew(OTHER_STORE)
     this.#isSame = true
   }
 
-  /** False where the file was rebuilt meanwhile. */
+  /** False if the file was rebuilt in the meantime. */
   #fold(page: readonly ReadRecord[], from: Position | undefined): boolean {
     try {
       return this.#folded(page, from, foldRecord)
     } catch (cause) {
-      // A record that somebody added to the store may say anything: it must not keep the list of every tenant from going on.
+      // A record that somebody else added to the store may contain anything, and must not stop the list for all tenants.
       if (!(cause instanceof ViewBehindError && isOfRows(cause.cause))) throw cause
       return this.#folded(page, from, foldFitting)
     }
@@ -123,7 +123,7 @@ interface Touched {
 
 const FAULT_FOUND = 'IntegrityFaultFound' satisfies EventType
 
-/** What an event of a tenant's ledger stream records as broken. */
+/** The event that an event of a tenant's ledger stream records as broken, if any. */
 export function faultsOnRecord(tenant: string, { header, data }: ReadRecord): readonly FaultRow[] {
   try {
     const { type, time } = parseJson(header) as Header

@@ -1,4 +1,4 @@
-/** @module The run list: a disposable view that catches up when it is requested, and while nothing is appended. */
+/** @module The run list: a disposable view that catches up on request, and while nothing is appended. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Loss } from '../../../schemas/loss.ts'
@@ -16,20 +16,20 @@ import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { RunListProjection, runListReached } from './run-list-projection.ts'
 import { leaseOverBefore, rowBody } from './run-row-fold.ts'
 
-/** Runs with open calls that are looked at for a count: some milliseconds. */
+/** Maximum number of runs with open calls that are examined for a count: some milliseconds of work. */
 const COUNTED_RUNS = 10_000
 
-/** How long somebody waits for a list that another thread brings up to date. */
+/** Maximum wait for a list that another thread brings up to date, in milliseconds. */
 const WAIT_MS = 30_000
 const RETRY_AFTER_MS = 2_000
 
 export interface RunListOptions extends Omit<FollowerOptions, 'inLulls' | 'isRemote'> {
   readonly nowMs: () => number
-  /** What the tenant's log knows to be lost. */
+  /** Losses known to the log of the tenant. */
   readonly lossesOf?: ((tenant: string) => readonly Loss[]) | undefined
-  /** Who writes the file; this thread where it is absent. */
+  /** The thread that writes the file; if absent, this one. */
   readonly indexing?: Indexing | undefined
-  /** The store is another's to write: the list follows it when it is asked, and not in lulls. */
+  /** The store belongs to another writer: the list follows it on request only, not in the background. */
   readonly readOnly?: boolean | undefined
 }
 
@@ -46,7 +46,7 @@ export class RunList implements Disposable {
   readonly #own: RunListProjection
   readonly #indexing: Indexing
   readonly #lossesOf: (tenant: string) => readonly Loss[]
-  /** Times that the file was rebuilt. */
+  /** Number of times that the file was rebuilt. */
   #timesMade = 0
 
   constructor(store: EventStore, views: ViewStore, options: RunListOptions) {
@@ -81,7 +81,7 @@ export class RunList implements Disposable {
     if (outside !== undefined) throw new RangeError(outside.detail)
     return readWhole(this.#views, async () => {
       await withTimeout(this.catchUp(), this.#indexing.remote === undefined ? Number.POSITIVE_INFINITY : WAIT_MS, late)
-      // A token of one agent lists the runs that this agent has a part in.
+      // A token that is bound to one agent lists only the runs in which this agent takes part.
       const { tenant, agent = filter.agent } = caller
       const isForeign = filter.agent !== undefined && filter.agent !== agent
       const leaseOverAt = leaseOverBefore(this.#nowMs())
@@ -94,7 +94,7 @@ export class RunList implements Disposable {
     })
   }
 
-  /** A stretch of the list after the other, so that a filter that few runs fit holds up nobody. */
+  /** Reads the list range by range, so that a filter that matches few runs does not block other work. */
   async #rowsOf(filter: RunFilter, pace: Pace | undefined): Promise<readonly RunRow[]> {
     const found: RunRow[] = []
     let { after } = filter
@@ -111,7 +111,7 @@ export class RunList implements Disposable {
     }
   }
 
-  /** What is known of the seals of a tenant's runs today, whenever the rows are of: asked once for a list. `cut`: streams that are found to lack events. */
+  /** Whether the seals of a tenant's runs are valid now, regardless of the age of the rows; evaluated once per list. `cut`: streams found to lack events. */
   sealsOf(tenant: string, cut: ReadonlySet<string> = new Set()): (runId: string) => RowSeal {
     const lost = new Set(this.#lossesOf(tenant).flatMap(({ stream }) => stream ?? []))
     return (runId) => {
@@ -121,7 +121,7 @@ export class RunList implements Disposable {
     }
   }
 
-  /** Of these runs, those that a file does not hold to where their rows say: a row says what was there when it was made. A server is asked by its readers. */
+  /** The given runs of which a store in a file no longer holds the last event of the row. Server stores are not checked here; reading the run checks them. */
   async #cut(rows: readonly RunRow[]): Promise<ReadonlySet<string>> {
     const cut = new Set<string>()
     if (this.#store.densePositions !== true) return cut
@@ -141,17 +141,17 @@ export class RunList implements Disposable {
     }
   }
 
-  /** As far as the list has followed the store. */
+  /** As of the last event that the list has followed. */
   row(tenant: string, runId: string): RunRow | undefined {
     return this.#views.runRow(tenant, runId)
   }
 
-  /** Changes whenever faults came in, or the file was rebuilt. */
+  /** Changes whenever faults were added or the file was rebuilt. */
   get faultsSeen(): number {
     return this.#own.faults + (this.#indexing.remote?.faults ?? 0) + this.#timesMade
   }
 
-  /** Calls in doubt of all tenants, as far as the list has seen the store; undefined before its first whole pass. */
+  /** Calls in doubt across all tenants, as of the last event that the list has seen; undefined before its first complete pass. */
   callsInDoubt(): number | undefined {
     try {
       return this.#followed.lagEvents === undefined ? undefined : this.#views.callsInDoubt(COUNTED_RUNS)
@@ -160,17 +160,17 @@ export class RunList implements Disposable {
     }
   }
 
-  /** Follows the store to where it is now. */
+  /** Follows the store up to its current end. */
   catchUp(): Promise<void> {
     return this.#follower.catchUp()
   }
 
-  /** Its file is this ledger's: see `QuietFollower.check`. */
+  /** Makes sure that the file belongs to this ledger: see `QuietFollower.check`. */
   check(): Promise<void> {
     return this.#follower.check()
   }
 
-  /** See `QuietFollower.finish`. A list that nobody ever requested stays unmade. */
+  /** See `QuietFollower.finish`. A list that was never requested is not built. */
   async finish(signal: AbortSignal): Promise<void> {
     if (this.#checkpoint() !== undefined) await this.#follower.finish(signal)
   }
@@ -184,7 +184,7 @@ export class RunList implements Disposable {
   }
 }
 
-/** As answers show it. `leaseOverAt`: leases that ended before this time are over; RFC 3339, UTC. */
+/** A row as answers show it. `leaseOverAt`: leases that ended before this time have expired; RFC 3339, UTC. */
 export function shownRow(row: RunRow, leaseOverAt: string, seal: RowSeal): JsonObject {
   return { ...rowBody(row, leaseOverAt), ...seal }
 }

@@ -1,4 +1,4 @@
-/** @module A run's row of the run list, folded from the records of its stream, and as answers show it. */
+/** @module Folds the row of a run in the run list from the records of its stream, and renders it for answers. */
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import {
@@ -19,7 +19,7 @@ import { decodeRecord, isOfItsType } from './parse-record.ts'
 
 export type FoldRecord = (state: RunRowState | undefined, record: ReadRecord) => RunRowState | undefined
 
-/** The list is no proof: records are folded as they are, unverified, and a broken one is passed over. */
+/** The list is no proof: records are folded without verification, and broken ones are skipped. */
 export function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
   try {
     const header = parseJson(record.header) as Header
@@ -31,11 +31,11 @@ export function foldRecord(state: RunRowState | undefined, record: ReadRecord): 
   }
 }
 
-/** One that lies elsewhere than its own text says would set the row back. */
+/** A record stored in a different place than its own header states would set the row back. */
 const isInPlace = ({ stream, revision }: Header, record: ReadRecord): boolean =>
   stream === record.stream && revision === record.revision
 
-/** The same for records that may say anything: what is not of its type is passed over. */
+/** The same for records with arbitrary content: records that do not match the schema of their type are skipped. */
 export function foldFitting(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
   const { header, data } = decodeRecord(record)
   return isOfItsType(header.type, data) ? foldRecord(state, record) : state
@@ -43,7 +43,7 @@ export function foldFitting(state: RunRowState | undefined, record: ReadRecord):
 
 const CALL_ID = /^\{"callId":"([0-9a-f-]{36})"/
 
-/** As far as a row looks at it. Bodies are canonical: the id of a call that ended stands first, and what came of it need not be read. */
+/** The part of the body that a row needs. Bodies are canonical JSON: the id of a call that ended comes first, so its outcome need not be parsed. */
 function bodyOf(type: RunEventType, text: string): unknown {
   const callId = endsCall(type) ? CALL_ID.exec(text)?.[1] : undefined
   if (callId !== undefined) return { callId }
@@ -82,7 +82,7 @@ export function rowOf(tenant: string, runId: string, state: RunRowState): RunRow
   }
 }
 
-/** `overdue`: a call's lease is over by the wall clock, and no event says so yet (STR-2). */
+/** `overdue`: the lease of a call has expired by the wall clock, but no event has recorded that yet (STR-2). */
 export function rowBody(
   { tenant: _, fold: __, suspects: ___, leaseUntil, ...row }: RunRow,
   leaseOverAt: string,
@@ -91,5 +91,5 @@ export function rowBody(
   return { ...row, ...(leaseUntil !== undefined && { leaseUntil }), ...(isOverdue && { overdue: true }) }
 }
 
-/** Leases that ended before this time are over at `ms`; RFC 3339, UTC. */
+/** Leases that ended before this time have expired at `ms`; RFC 3339, UTC. */
 export const leaseOverBefore = (ms: number): string => new Date(ms - DEADLINE_GRACE_MS).toISOString()

@@ -1,4 +1,7 @@
-/** @module Places of the history as callers carry them: sealed under the ring, so that nobody reads how much others write, or makes one up. */
+/**
+ * @module Cursors into the history as clients carry them: sealed with the key ring, so that clients can neither see how much others write nor forge a
+ * cursor.
+ */
 import { fromBase64url, toBase64url } from '../../signing/base64url.ts'
 import { ringIndex } from '../../signing/key-ring.ts'
 import { deriveTextKeys, openText, sealText, type TextKeys } from '../../signing/sealed-text.ts'
@@ -7,12 +10,12 @@ import type { SealedPlaces } from '../ledger.ts'
 
 const KEY_INFO = 'countersign/place-key/v1\n'
 const VERSION = 2
-/** Version, and the place of the key in the ring: it never changes. */
+/** Version and index of the key in the ring, which never changes. */
 const HEAD_BYTES = 3
 
 export class RingSealedPlaces implements SealedPlaces {
   readonly #sealer: Pick<Sealer, 'ring' | 'kid' | 'reload'>
-  /** By kid; as many as the ring has keys. */
+  /** By kid; bounded by the number of keys in the ring. */
   readonly #keys = new Map<string, TextKeys>()
 
   constructor(sealer: Pick<Sealer, 'ring' | 'kid' | 'reload'>) {
@@ -31,7 +34,7 @@ export class RingSealedPlaces implements SealedPlaces {
     const bytes = fromBase64url(sealed)
     if (bytes === undefined || bytes.length <= HEAD_BYTES || bytes[0] !== VERSION) return undefined
     const index = Buffer.from(bytes).readUInt16BE(1)
-    // Another process may have sealed it with a key that this one has not heard of.
+    // Another process may have sealed it with a key that is new to this one.
     if (index >= this.#sealer.ring.keys.length) this.#sealer.reload()
     const keys = this.#keysAt(index)
     return keys && openText(keys, name, bytes.subarray(HEAD_BYTES))

@@ -1,13 +1,13 @@
-/** @module The last record that a derived file has seen, and whether the store still holds it there: else it is another store, or a restored copy. */
+/** @module The last record that a derived file has seen, and whether the store still holds it; if not, it is a different store or a restored copy. */
 import { recordDigest } from '../../signing/digests.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 
-/** Why a derived file is rebuilt where its last record is gone. */
+/** The reason for rebuilding a derived file whose last record is gone. */
 export const OTHER_STORE = 'the store is not the one that it followed, or an older copy'
 
 export interface SeenRecord {
   readonly position: Position
-  /** Of its header text as it was read, whatever that text is. */
+  /** Digest of the header text as it was read, whether valid or not. */
   readonly digest: string
 }
 
@@ -23,7 +23,7 @@ export async function isStillStored(
     const record = await store.recordAt(position)
     return record !== undefined && recordDigest(record.header) === digest
   } catch (error) {
-    // Text that is no position of this store is another store's.
+    // A text that is not a position of this store comes from another store.
     if (error instanceof TypeError) return false
     throw error
   }

@@ -1,4 +1,4 @@
-/** @module Pages of what a run's state holds many of: its reservations, its forks. Each in an order that what comes later does not change. */
+/** @module Pages of the long lists in the state of a run: reservations and forks. Their order is not changed by later entries. */
 import type { RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { weigh } from '../../resources/memory-budget.ts'
@@ -7,12 +7,12 @@ import { budgetBody } from '../responses/responses.ts'
 import type { ReservationsPage } from '../run-at.ts'
 import { unslotted } from './run-bodies.ts'
 
-/** Reservations of a page where nobody says how many. */
+/** Default number of reservations per page. */
 export const RESERVATIONS_DEFAULT = 100
-/** A page ends with the fork that reaches this. */
+/** A page ends with the fork that reaches this size. */
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
 
-/** Totals and limits whole, reservations by their ids, which rise with time; `next` where there are more. */
+/** All totals and limits, and a page of reservations ordered by id, which increases with time; `next` is present if there are more. */
 export function budgetPage(state: RunState, { after = '', limit }: ReservationsPage): JsonObject {
   const behind = Object.values(state.reservations).filter(({ reservationId }) => reservationId > after)
   const sorted = behind.sort((a, b) => (a.reservationId < b.reservationId ? -1 : 1))
@@ -27,7 +27,7 @@ export function budgetPage(state: RunState, { after = '', limit }: ReservationsP
   }
 }
 
-/** Oldest first; `after` is the revision of a fork's start. */
+/** Oldest first; `after` is the revision of the start of a fork. */
 export function forksPage(
   state: RunState,
   { after, limit }: { readonly after: number; readonly limit: number },

@@ -1,4 +1,7 @@
-/** @module Open suspects as people see them before they review them: which place, what stood there and what stands there now, by whom, and what would explain it. */
+/**
+ * @module Open suspects as people see them before they review them: the path, its value before and after, who changed it, and what would explain the
+ * change.
+ */
 import { openSuspectsTotal, suspectFindings } from '../../../projections/run-suspects.ts'
 import { openSuspects, type SuspectState } from '../../../projections/suspect-state.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -41,7 +44,7 @@ export function suspectReads(deps: SuspectReadDeps): Pick<Ledger, 'suspects' | '
 
 type SuspectPage = PageOfRun & { readonly total: number }
 
-/** `total` counts all that are open, named or not. */
+/** `total` counts all open suspects, whether named or not. */
 function pageOf(
   { reader }: SuspectReadDeps,
   caller: Caller,
@@ -68,7 +71,7 @@ function pageOf(
   }
 }
 
-/** Of a handoff 100 are named at most; the others come behind them. */
+/** At most 100 suspects of a handoff are named; the remaining ones come after them. */
 const PLACES_OF_STEP = 1000
 
 function placeInList({ id, step }: Pick<SuspectState, 'id' | 'step'>): number {
@@ -76,7 +79,7 @@ function placeInList({ id, step }: Pick<SuspectState, 'id' | 'step'>): number {
   return step * PLACES_OF_STEP + (Number.isNaN(n) ? PLACES_OF_STEP - 1 : n)
 }
 
-/** With the finding that its event holds: values in full, and the entries that explain it. */
+/** The suspect with the finding in its event: the full values, and the entries that would explain the change. */
 async function shown(reader: Pick<Reader, 'eventAt'>, stream: string, suspect: SuspectState): Promise<JsonObject> {
   const { place: _, closed: __, by, before, after, ...named } = suspect
   const item = { ...named, by: { ...by } as JsonObject }

@@ -1,19 +1,19 @@
-/** @module Runs that a list of the tenant cannot look into: each is named with the list, and hides no other one. */
+/** @module Runs that a list of the tenant cannot read: each one is named in the list and does not hide the others. */
 import type { Refusal } from '../../domain/refusal.ts'
 
-/** A run of which a list cannot say whether it belongs there: its stream is damaged. */
+/** A run that may or may not belong in a list, because its stream is damaged. */
 export interface UnreadableRun {
   readonly runId: string
   readonly code: string
   readonly detail: string
 }
 
-/** What a list says of a run whose stream is damaged; undefined for whatever keeps the whole list from being made. */
+/** The entry for a run whose stream is damaged; undefined for a refusal that makes the whole list fail. */
 export function unreadableRun(runId: string, { code, detail }: Refusal): UnreadableRun | undefined {
   return code === 'stream-damaged' ? { runId, code, detail } : undefined
 }
 
-/** As a member of an answer: present where there is one. */
+/** As a member of an answer; absent if there are none. */
 export function unreadableMember(unreadable: readonly UnreadableRun[]): {
   readonly unreadable?: readonly UnreadableRun[]
 } {

@@ -1,4 +1,4 @@
-/** @module Reading events back for a decision or an answer: each record is checked before it counts. */
+/** @module Reads events for a decision or an answer; each record is verified before it is used. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../../signing/check.ts'
@@ -9,7 +9,7 @@ import type { Head } from '../write/run-aggregate.ts'
 import { recordedEvent } from './parse-record.ts'
 import { expectedAlone, reportFaults } from './record-seal.ts'
 
-/** A record of the stream does not verify: nothing may be decided on it, and it answers nothing. */
+/** A record of the stream does not verify: no decision may be based on it, and no query is answered from it. */
 export class DamagedStreamError extends Error {
   readonly stream: string
   readonly revision: number
@@ -29,7 +29,7 @@ export interface VerifyDeps {
 
 export type DigestedEvent = RecordedEvent & { readonly digest: string }
 
-/** Events with their links checked. Throws `DamagedStreamError` at the first record that is not the one sealed for its place. */
+/** Events with verified links. Throws `DamagedStreamError` at the first record that is not the one sealed for its place. */
 export async function* verifiedEvents(
   { store, sealer }: VerifyDeps,
   stream: string,
@@ -47,13 +47,13 @@ export async function* verifiedEvents(
   }
 }
 
-/** One event by itself: its seal, body and place are checked; who stands before it is not looked at. */
+/** One event on its own: its seal, body and place are verified, but not its link to the event before it. */
 export function verifiedEvent(sealer: Sealer, record: ReadRecord): DigestedEvent {
   const checked = checkAlone(sealer, record)
   return Object.assign(recordedEvent(checked.header, record.data), { digest: checked.digest })
 }
 
-/** What the stream's next event has to continue, by its last one, of whatever type. */
+/** What the next event of the stream has to continue, derived from the last one, of any type. */
 export function expectedNext(sealer: Sealer, record: ReadRecord): Expectation {
   return nextExpectation(checkAlone(sealer, record))
 }
@@ -62,7 +62,7 @@ function checkAlone(sealer: Sealer, record: ReadRecord) {
   return checkInStream(sealer, record, expectedAlone(record))
 }
 
-/** One record checked against what stands before it. Throws `DamagedStreamError`. */
+/** Verifies one record against the expectation from the record before it. Throws `DamagedStreamError`. */
 export function checkInStream(sealer: Sealer, record: ReadRecord, expected: Expectation) {
   const once = () => checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' })
   let checked = once()

@@ -1,4 +1,4 @@
-/** @module Waits of a run as its readers see them, now or as they were: what for, until when, and with which signal they ended. */
+/** @module Waits of a run as readers see them, now or in the past: what they wait for, until when, and the signal that ended them. */
 import { type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { WaitState } from '../../../projections/wait-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -13,7 +13,7 @@ import type { Queries } from './queries.ts'
 import type { Reader } from './reader.ts'
 import type { Render } from './run-as-it-was.ts'
 
-/** A page ends with the item that reaches this: a schema and a payload may hold 64 KiB each. */
+/** A page ends with the item that reaches this size: a schema and a payload may take 64 KiB each. */
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
 
 interface WaitReadDeps {
@@ -29,7 +29,7 @@ export function waitReads(deps: WaitReadDeps): Pick<Ledger, 'waits' | 'wait'> {
   }
 }
 
-/** In order of start; `after` is the start's revision. */
+/** In order of start; `after` is the revision of a start. */
 function waitsOf(
   deps: WaitReadDeps,
   caller: Caller,
@@ -72,7 +72,7 @@ async function waitOf(
   return { ok: false, refusal: refusal('wait-not-found', `this run has no wait ${waitId}`) }
 }
 
-/** Past its end, and no event says so yet; in a run that has ended nothing is waited for. */
+/** `due`: the wait is past its end, but no event has recorded that yet. A run that has ended waits for nothing. */
 function due(
   { effects }: WaitReadDeps,
   state: RunState,
@@ -84,7 +84,7 @@ function due(
   return isOver(wait, state, { nowMs }) ? { due: true } : {}
 }
 
-/** With the schema that it was started with, and the payload that ended it. */
+/** The wait with the schema with which it was started, and the payload that ended it. */
 async function shown(
   { reader }: WaitReadDeps,
   stream: string,

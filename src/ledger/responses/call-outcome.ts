@@ -1,23 +1,23 @@
-/** @module What a call came to, as the event that ended it says. */
+/** @module The outcome of a call, from the event that ended it. */
 import { ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { lacks } from '../../../schemas/redacted-parts.ts'
 import type { Redacted } from '../../../schemas/redaction.ts'
 
-/** Result, error, doubt or resolution; empty where the event ends no call. */
+/** Result, error, doubt or resolution; empty if the event does not end a call. */
 export function callOutcome(event: RecordedEvent): JsonObject {
   const outcome = makeBy(OUTCOMES, event, undefined) ?? {}
   const redacted = redactedOf(event)
   return redacted === undefined ? outcome : { ...outcome, resultRedacted: redacted }
 }
 
-/** What the event lacks of what was sent. */
+/** The redacted parts of the event. */
 function redactedOf({ data }: RecordedEvent): JsonObject | undefined {
   return 'redacted' in data ? (data.redacted as JsonObject | undefined) : undefined
 }
 
-/** Whether some of the result itself was left out: of a call whose evidence or reason lacks something, the result is whole. */
+/** Whether a part of the result itself was redacted. If only the evidence or reason of a call is redacted, its result is complete. */
 export function lacksResult({ result, resultRef, resultRedacted }: JsonObject): boolean {
   if (result === undefined && resultRef === undefined) return false
   return lacks(resultRedacted as unknown as Redacted | undefined, 'result')
@@ -79,7 +79,7 @@ function unknown({ data }: OfType<'ToolCallInDoubt' | 'CompensationInDoubt'>): J
   return { unknown: { cause: data.cause, ...(data.reason && { reason: data.reason }) } }
 }
 
-/** The arguments of a claim, or what names them. */
+/** The arguments of a claim, or the reference to them. */
 export function claimedArguments(event: RecordedEvent | undefined): JsonObject {
   if (event?.type !== 'ToolCallClaimed') return {}
   const { args, argsRef, redacted } = event.data

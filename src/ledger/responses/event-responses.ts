@@ -1,4 +1,4 @@
-/** @module Answers that the events of a request hold by themselves: repeated without a look at the run, however long it has become. */
+/** @module Answers that depend only on the events of a request: they can be repeated without reading the run, however long it has become. */
 
 import { eachOf, ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
@@ -13,7 +13,7 @@ import { signalBody } from './wait-responses.ts'
 
 type EventResponse = { readonly body: JsonObject } | { readonly refusal: Refusal }
 
-/** Undefined where the run right after the events is part of the answer. */
+/** Undefined if the answer depends on the state of the run right after the events. */
 export function responseOfEvents(events: readonly AnsweredEvent[], runId: string): CommandResponse | undefined {
   const main = mainOf(events)
   const response = makeBy<AnsweredEvent, undefined, EventResponse>(RESPONSES, main, undefined)
@@ -88,24 +88,24 @@ function claimedBody(main: Extract<AnsweredEvent, { type: 'ToolCallClaimed' }>):
   }
 }
 
-/** What the request asked for. A join is requested; the handoff behind it is what it came to. */
+/** The event that the request asked for. For a join that is the ForkJoined event; the handoff after it is its result. */
 export function mainOf(events: readonly AnsweredEvent[]): AnsweredEvent {
   const main = events.find(({ type }) => type === 'ForkJoined') ?? events.findLast((event) => !isConsequence(event))
   if (main === undefined) throw new TypeError('a request appends at least one event of its own')
   return main
 }
 
-/** What every answer with a body begins with. */
+/** The members with which every answer with a body begins. */
 export function placeOf(main: AnsweredEvent, events: readonly AnsweredEvent[], runId: string): JsonObject {
   return { runId, revision: (events.at(-1) ?? main).header.revision, digest: main.digest }
 }
 
-/** Facts that a decision meets or draws along; the event before or after them is what the request asked for. */
+/** Whether an event type is a side effect of a decision; the event that the request asked for comes before or after it. */
 const CONSEQUENCES = {
   ...eachOf(false, 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...eachOf(false, 'WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...eachOf(true, 'SnapshotTaken', 'RunCompensated', 'ResultNotRecorded', 'RedactionChanged'),
-  /** Of a refused handoff; a rollback by hand is requested. */
+  /** A side effect of a refused handoff; a manual rollback is requested. */
   RunRewound: 'contradiction',
   ...eachOf(
     false,

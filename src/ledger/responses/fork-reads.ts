@@ -1,4 +1,4 @@
-/** @module The answer about a fork, a report or a join that is on record already: read where it stands. */
+/** @module Answers about a fork, a report or a join that is already recorded, read from its events. */
 import { branchOf } from '../../../projections/run-forks.ts'
 import { type ForkState, type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -15,11 +15,11 @@ interface ForkReads {
 export interface Recorded {
   readonly stream: string
   readonly state: RunState
-  /** Run, revision and digest, as every answer has them. */
+  /** Run, revision and digest, as in every answer. */
   readonly place: JsonObject
 }
 
-/** Undefined where the command is about no fork. Called on the state that it holds for; reads when the answer is called for. */
+/** Undefined if the command does not concern a fork. Has to be called on the state to which the answer applies; the returned function reads the events. */
 export function recordedFork(
   reader: ForkReads,
   command: RunCommand,

@@ -10,12 +10,12 @@ import type { AnsweredEvent } from './response-parts.ts'
 type Joined = Extract<AnsweredEvent, { type: 'ForkJoined' }>
 type Reported = Extract<AnsweredEvent, { type: 'BranchOffered' | 'BranchReceived' }>
 
-/** A fork as it stands, with the context that its branches see. */
+/** The current state of a fork, with the context that its branches see. */
 export function forkBody(fork: ForkState, frozen: JsonObject): JsonObject {
   return { ...forkSummary(fork), frozen: inCanonicalOrder(frozen) }
 }
 
-/** A fork without what its branches handed over. */
+/** A fork without the outputs of its branches. */
 export function forkSummary(fork: ForkState): JsonObject {
   const { forkId, agent, step, context, parent, join, onDiscard, outcome, revision, joinRevision, offers } = fork
   return {
@@ -39,7 +39,7 @@ export function startedForkBody(main: Extract<AnsweredEvent, { type: 'ForkStarte
   return fork === undefined ? {} : forkBody(fork, state.context)
 }
 
-/** How a branch's report was judged. */
+/** The judgement of a branch's report. */
 export function branchBody({ type, data }: Reported): JsonObject {
   const { forkId, branch, confidence, findings = [] } = data
   const response = {
@@ -53,7 +53,7 @@ export function branchBody({ type, data }: Reported): JsonObject {
   return { ...response, status, ...(error === undefined ? {} : { error: inCanonicalOrder(error) }) }
 }
 
-/** A fork that was joined: who was merged, the receipts, and the context that came of it. */
+/** A fork that was joined: the merged branches, the receipts, and the resulting context. */
 export function joinedBody(
   { data }: Joined,
   accepted: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>,
@@ -71,7 +71,7 @@ export function joinedBody(
   }
 }
 
-/** A fork that came to nothing: the context is what it was. */
+/** A fork that failed to join: the context is unchanged. */
 export function joinRefusal({ data, header }: Joined, runId: string): Refusal {
   const { outcome, conflicts, conflictsTotal, findings, findingsTotal } = data
   const evidence = {

@@ -1,4 +1,4 @@
-/** @module What every answer is made of. */
+/** @module The parts of which every answer is made. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { CallState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -9,7 +9,7 @@ export type AnsweredEvent = RecordedEvent & { readonly digest: string }
 
 export type CommandResponse =
   /**
-   * `plan`: the actions of a rollback, whose arguments and results are read and added. `signalAt`: where the signal stands that ended a wait; its
+   * `plan`: the actions of a rollback, whose arguments and results are read and added. `signalAt`: revision of the signal that ended a wait, whose
    * payload is read and added.
    */
   | {
@@ -22,11 +22,11 @@ export type CommandResponse =
   | {
       readonly kind: 'refusal'
       readonly refusal: Refusal
-      /** Revision of the envelope that a refused handoff restored: its payload is read and added. */
+      /** Revision of the envelope that a refused handoff restored; its payload is read and added. */
       readonly restored?: { readonly revision: number; readonly body: JsonObject }
     }
 
-/** The answer, saying what the events lack of what was sent. */
+/** The answer, with the redacted parts of the events. */
 export function withRedacted(answer: CommandResponse, events: readonly AnsweredEvent[]): CommandResponse {
   if (answer.kind !== 'body') return answer
   for (const { data } of events) {

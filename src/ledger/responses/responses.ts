@@ -1,7 +1,4 @@
-/**
- * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be made again
- * (STR-15).
- */
+/** @module Answers as pure functions of the events of a request and the run right after them, so that the same answer can be made again (STR-15). */
 
 import { eachOf, ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import { type CallState, lastStep, type RunState, safeKey } from '../../../projections/run-state.ts'
@@ -42,7 +39,7 @@ interface RequestEvents {
   readonly state: RunState
 }
 
-/** Events that refuse what was requested, where the run is part of the answer. */
+/** Events that refuse a request and whose answer depends on the run. */
 const REFUSALS = {
   ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
@@ -77,7 +74,7 @@ const REFUSALS = {
 
 type InDoubt = Extract<AnsweredEvent, { type: 'ToolCallInDoubt' | 'CompensationInDoubt' }>
 
-/** Who asked met a call whose lease was over; whoever says itself that it does not know is not refused. */
+/** The request met a call whose lease had expired. A caller that itself reports an unknown outcome is not refused. */
 function doubted({ data: { cause, callId } }: InDoubt, { state }: RequestEvents): CommandResponse | undefined {
   const call = cause === 'outcome-unknown' || cause === 'left' ? undefined : state.calls[safeKey(callId)]
   return call === undefined ? undefined : { kind: 'refusal', refusal: inDoubt(call) }
@@ -125,14 +122,14 @@ function joinBody(
   return accepted === undefined ? {} : joinedBody(main, accepted, state.context)
 }
 
-/** Beside the place that every answer begins with. */
+/** The members in addition to the place with which every answer begins. */
 type Start = Omit<StartAnswer, 'runId' | 'revision' | 'digest'>
 
 const BODIES = {
-  // These are the consequence of another event, or refuse.
+  // These are side effects of another event, or refusals.
   ...ignore('SnapshotTaken', 'RunCompensated', 'ResultNotRecorded', 'EnvelopeRejected', 'RequestRefused'),
   ...ignore('BudgetExceeded', 'ForkJoined', 'ReservationExpired', 'ApprovalRequested', 'ApprovalExpired'),
-  // These say it all: see `responseOfEvents`.
+  // The answers to these depend on the events only: see `responseOfEvents`.
   ...ignore('EnvelopeAccepted', 'JudgementRecorded', 'ManifestRegistered', 'ToolCallClaimed', 'BranchOffered'),
   ...ignore('BranchReceived', 'RedactionChanged', 'RunKeyDisclosed', 'RunBranched', 'ChildRunStarted'),
   ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
@@ -143,7 +140,7 @@ const BODIES = {
   RunStarted: ({ header, data: { tenantPolicy } }, state): Start => ({
     ...{ name: state.name, status: 'open', step: state.step, fence: 1, startedAt: header.time },
     ...runOrigin(state),
-    // Whoever started the run knows the rest of what it declared.
+    // The caller that started the run knows the rest of its declared policy.
     ...(tenantPolicy !== undefined && { policy: plain(state.policy) }),
   }),
   RunResumed: ({ data: { fence } }, state): Start => ({
@@ -170,7 +167,7 @@ const BODIES = {
   RunFailed: (_, { status }) => ({ status }),
 } satisfies MakeTable<AnsweredEvent, RunState, JsonObject>
 
-/** Where a branch or a child came from. */
+/** The origin of a branch or a child. */
 export function runOrigin({ branchOf, childOf }: RunState): Pick<StartAnswer, 'branchOf' | 'childOf'> {
   return {
     ...(branchOf === undefined ? {} : { branchOf: inCanonicalOrder(branchOf) }),
@@ -190,7 +187,7 @@ function rewoundBody(main: Extract<AnsweredEvent, { type: 'RunRewound' }>, state
   }
 }
 
-/** Decided: where the approval stands now. */
+/** The current state of an approval after a decision. */
 function decidedBody(
   { data }: Extract<AnsweredEvent, { type: 'ApprovalGranted' | 'ApprovalDenied' | 'ApprovalWithdrawn' }>,
   state: RunState,
@@ -199,7 +196,7 @@ function decidedBody(
   return { approvalId, tool, argsDigest, status: state.approvals[safeKey(approvalId)]?.status ?? 'pending' }
 }
 
-/** Renewed, settled or resolved: where the call stands now. */
+/** The current state of a call after it was renewed, settled or resolved. */
 function callBody(main: AnsweredEvent, state: RunState): JsonObject {
   const callId = 'callId' in main.data && typeof main.data.callId === 'string' ? main.data.callId : ''
   const call = state.calls[safeKey(callId)]
@@ -211,7 +208,7 @@ function callBody(main: AnsweredEvent, state: RunState): JsonObject {
   return { callId, status, fence, attempt, generation, ...renewed, ...undone, ...run }
 }
 
-/** Where a rollback stands. */
+/** The current state of a rollback. */
 export function compensationBody(state: RunState, compensationId: string): JsonObject {
   const compensation = state.compensations.find((each) => each.compensationId === compensationId)
   const { scope } = compensation ?? {}
@@ -219,7 +216,7 @@ export function compensationBody(state: RunState, compensationId: string): JsonO
   return { compensationId, ...ofRun, runStatus: state.status }
 }
 
-/** The actions of a rollback, as they stand now. */
+/** The actions of a rollback in their current state. */
 export function planOf(state: RunState, compensationId: string): CallState[][] {
   const compensation = state.compensations.find((each) => each.compensationId === compensationId)
   return compensationPlan(state, compensation?.scope).map((group) => group.map((call) => ({ ...call })))

@@ -1,10 +1,10 @@
-/** @module Answers about waits and signals: where a wait stands, and what became of a signal. */
+/** @module Answers about waits and signals: the state of a wait, and the delivery of a signal. */
 import { type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { WaitState } from '../../../projections/wait-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { AnsweredEvent } from './response-parts.ts'
 
-/** `signalAt`: where the signal stands that ended the wait. */
+/** `signalAt`: revision of the signal that ended the wait. */
 export interface WaitAnswer {
   readonly created: boolean
   readonly body: JsonObject
@@ -16,7 +16,7 @@ interface WaitContext {
   readonly state: RunState
 }
 
-/** The answer to whoever requested a wait, whatever of it is new; undefined for all other requests. */
+/** The answer to a request for a wait, whether the wait is new or not; undefined for all other requests. */
 export function waitedFor(main: AnsweredEvent, { events, state }: WaitContext): WaitAnswer | undefined {
   const { type, data } = main
   if (type !== 'WaitStarted' && type !== 'WaitEnded' && type !== 'SignalPassedOver') return undefined
@@ -27,7 +27,7 @@ export function waitedFor(main: AnsweredEvent, { events, state }: WaitContext): 
   return { ...waitAnswer(wait, place), created: events.some((event) => event.type === 'WaitStarted') }
 }
 
-/** Where a wait stands now. */
+/** The current state of a wait. */
 export function waitAnswer(wait: WaitState, place: JsonObject): WaitAnswer {
   const { waitId, status, name, until, signalId, signalRevision, revision } = wait
   const body = {
@@ -35,13 +35,13 @@ export function waitAnswer(wait: WaitState, place: JsonObject): WaitAnswer {
     ...(name === undefined ? {} : { name }),
     ...(until === undefined ? {} : { until }),
     ...(signalId === undefined ? {} : { signalId }),
-    // A signal that was held ended the wait as it began.
+    // A held signal ended the wait when it began.
     ...(signalRevision === undefined ? {} : { endRevision: Math.max(signalRevision, revision) }),
   }
   return { created: false, body, ...(signalRevision !== undefined && { signalAt: signalRevision }) }
 }
 
-/** `delivered`: it ended a wait. `held`: it is there for the next wait for it. */
+/** `delivered`: the signal ended a wait. `held`: the signal is kept for the next matching wait. */
 export function signalBody({ data }: Extract<AnsweredEvent, { type: 'SignalReceived' }>): JsonObject {
   const { signalId, name, waitId } = data
   const delivery = waitId === undefined ? { status: 'held' } : { status: 'delivered', waitId }

@@ -1,6 +1,6 @@
 /**
- * @module The list of erasures: what a copy of store and keys from before does not know. One sealed line for each erasure, and for each file of
- * keys how many it held, so that one that is lost or older is told from one that never was (LIFE-13, LIFE-14).
+ * @module The list of erasures, which an older copy of store and keys does not know. It has one sealed line per erasure, and one per count of keys in
+ * a file of keys, so that a lost or older file is distinguished from one that never existed (LIFE-13, LIFE-14).
  */
 import { z } from 'zod'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
@@ -17,7 +17,7 @@ const Line = z.strictObject({
 })
 
 export type ListedErasure = z.infer<typeof Erased>
-/** A file of subject keys, and how many keys were made in it, those that are destroyed among them. */
+/** A file of subject keys, and the number of keys that were created in it, including destroyed ones. */
 export type NotedKeyFile = z.infer<typeof KeyFile>
 
 export interface Listed {
@@ -25,10 +25,10 @@ export interface Listed {
   readonly keyFiles: readonly NotedKeyFile[]
 }
 
-/** Where the list is kept. What it is given is durable when the call returns. */
+/** Where the list is kept. Entries are durable when the call returns. */
 export interface ErasureList {
   readonly listed: Listed
-  /** Somebody handed a list to this start: what was erased after the copies were made is in it. */
+  /** Whether a list was supplied to this start: it has the erasures made after the copies of store and keys. */
   readonly isGiven: boolean
   add(erasure: ListedErasure): void
   noteKeys(file: NotedKeyFile): void
@@ -39,7 +39,7 @@ interface Sealing {
   readonly holds: (text: string, seal: string) => boolean
 }
 
-/** With its newline. */
+/** The line, with its newline. */
 export function erasureLine(
   entry: { readonly erased: ListedErasure } | { readonly keyFile: NotedKeyFile },
   by: Sealing,
@@ -47,7 +47,10 @@ export function erasureLine(
   return `${JSON.stringify({ v: 1, ...entry, seal: by.seal(sealedText(entry)) })}\n`
 }
 
-/** `line`: the first one that is not as it was sealed, from 1. What stands behind the last newline was never finished, and nothing was destroyed by it. */
+/**
+ * `line`: number of the first line that is not as it was sealed, from 1. Text after the last newline was never completed, and nothing was destroyed
+ * because of it.
+ */
 export function parseErasures(
   text: string,
   by: Sealing,
@@ -65,7 +68,7 @@ export function parseErasures(
   return { ok: true, listed: { erasures, keyFiles } }
 }
 
-/** With a first line of its own: what one file is sealed with says nothing in another. */
+/** Begins with a line of its own, so that a seal of one kind of file is not valid in another. */
 function sealedText({
   erased,
   keyFile,

@@ -1,6 +1,6 @@
 /**
- * @module Erasures (LIFE-7 to LIFE-9): the request is durable first, then the keys are destroyed, then that is on record. The state of each key
- * says how far that is, so that it goes on after a crash at any step.
+ * @module Erasures (LIFE-7 to LIFE-9): the request is made durable first, then the keys are destroyed, then that is recorded. The state of each key
+ * shows the progress, so that an erasure continues after a crash at any step.
  */
 import type { ErasureAnswer, SubjectAnswer } from '../../../schemas/answers/subjects.ts'
 import type { EraseSubject } from '../../../schemas/erasure.ts'
@@ -22,9 +22,9 @@ import type { Answered } from './subjects.ts'
 
 const AGAIN_MS = 30_000
 const LISTED_MAX = 100
-/** Who goes on with an erasure that somebody requested before. */
+/** Actor that continues an erasure requested earlier. */
 const ACTOR = 'countersign'
-/** Why, where the record of the first time is not there any more. */
+/** The reason used if the original record no longer exists. */
 const AGAIN = { reason: 'carried out again: the list of erasures names these keys', basis: 'list of erasures' } as const
 
 export interface ErasuresDeps {
@@ -34,7 +34,7 @@ export interface ErasuresDeps {
   readonly store: Pick<EventStore, 'readStream'>
   readonly newId: () => string
   readonly log: Log
-  /** Absent: nothing is kept of erasures outside of store and keys. */
+  /** If absent, no record of erasures is kept outside of store and keys. */
   readonly erasures?: ErasureList | undefined
   readonly nowMs: () => number
 }
@@ -49,7 +49,7 @@ interface Erasing {
 export class Erasures implements AsyncDisposable {
   readonly #deps: ErasuresDeps
   readonly #subjects: SubjectStore
-  /** One erasure at a time: each finds the states that the one before it left. */
+  /** One erasure at a time, so that each sees the states left by the previous one. */
   #turn: Promise<unknown> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
 
@@ -58,12 +58,12 @@ export class Erasures implements AsyncDisposable {
     this.#subjects = deps.keys.store
   }
 
-  /** Goes on with what a process before this one, or an open run, left undone; and does so again later while something waits. */
+  /** Continues erasures that an earlier process, or an open run, left unfinished; repeated later while any is waiting. */
   goOn(): Promise<void> {
     return this.#inTurn(() => this.#pass())
   }
 
-  /** Those of the list whose keys are there: of a copy of store and keys from before, say. They are on record again, by the same request. */
+  /** Carries out listed erasures whose keys exist again, as in an older copy of store and keys. They are recorded again, under the same request. */
   carryOut(listed: readonly ListedErasure[]): Promise<void> {
     return this.#inTurn(async () => {
       for (const erasure of listed) await this.#again(erasure)
@@ -104,7 +104,7 @@ export class Erasures implements AsyncDisposable {
     const rows = this.#subjects.keysOf(caller.tenant, subject)
     if (rows.length === 0) return { ok: true, value: { status: 'nothing', keyIds: [], openRuns: [] } }
     const ids = rows.map(({ id }) => id)
-    // What other runs record of the subject from here on has another key: who uses these ones is known now.
+    // From here on, other runs use a new key for the subject, so the runs that use these keys are known.
     this.#subjects.close(ids)
     const open = await this.#openRuns(caller.tenant, ids)
     if (!Array.isArray(open)) return { ok: false, refusal: open as Refusal }
@@ -121,7 +121,7 @@ export class Erasures implements AsyncDisposable {
     return { ok: true, value: { status: 'erased', request, keyIds: ids, counts, openRuns: open } }
   }
 
-  /** On record once, unless it is repeated with `now`, which is another one. */
+  /** Records the request once; repeating it with `now` is a different request. */
   async #requested(
     caller: Caller,
     of: {
@@ -152,11 +152,11 @@ export class Erasures implements AsyncDisposable {
     return request
   }
 
-  /** From whatever step it is at. What was encrypted is counted while the keys still say where they were used. */
+  /** Continues from any step. Encrypted values are counted while the keys still show where they were used. */
   async #finish({ tenant, request, ids }: Erasing, by?: Caller): Promise<ErasureAnswer['counts']> {
     const { store: events, facts, keys, erasures, nowMs } = this.#deps
     const { counts } = await placesOf({ events, subjects: this.#subjects }, { tenant, ids })
-    // Before anything is gone: a copy of store and keys from before is held to it.
+    // Before anything is destroyed, so that the erasure also applies to an older copy of store and keys.
     erasures?.add({ at: new Date(nowMs()).toISOString(), tenant, request, keyIds: [...ids] })
     keys.destroy(ids)
     const copies = await this.#copies(tenant)
@@ -174,7 +174,7 @@ export class Erasures implements AsyncDisposable {
   async #pass(): Promise<void> {
     const byRequest = new Map<string, { tenant: string; request: string; ids: string[]; isDestroyed: boolean }>()
     for (const { id, tenant, request, state } of this.#subjects.inState('closing', 'erased')) {
-      // Nobody was told that it is requested: whoever asked asks again.
+      // The request was never confirmed to the caller, who has to repeat it.
       if (request === null) continue
       const known = byRequest.get(request) ?? { tenant, request, ids: [], isDestroyed: false }
       known.ids.push(id)
@@ -201,13 +201,13 @@ export class Erasures implements AsyncDisposable {
     }, AGAIN_MS).unref()
   }
 
-  /** The runs with something under these keys that can still need it; or why that cannot be told. */
+  /** The open runs with values under these keys, which may still need them; or the reason why that cannot be determined. */
   async #openRuns(tenant: string, ids: readonly string[]): Promise<string[] | Refusal> {
     const open: string[] = []
     for (const run of new Set(ids.flatMap((id) => this.#subjects.runsOf(id)))) {
       const found = await this.#deps.queries.read({ tenant, actor: ACTOR }, run, (state) => state.status)
       if (found.ok && found.value === 'open') open.push(run)
-      // A key whose first event was never written, or a run that nobody can resume any more.
+      // Ignored: a key whose first event was never written, or a run that can no longer be resumed.
       if (!found.ok && found.refusal.code !== 'run-not-found' && found.refusal.code !== 'stream-damaged') {
         const detail = `whether the run ${run} is open cannot be told now (${found.refusal.detail})`
         return refusal(found.refusal.code, `${detail}: nothing was destroyed; ask again`)

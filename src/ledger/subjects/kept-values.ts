@@ -1,4 +1,4 @@
-/** @module What a rule keeps: encrypted on the way into an event, and read again while its key exists (LIFE-1, LIFE-2, LIFE-5). */
+/** @module Values that a rule keeps: encrypted when an event is written, and decrypted while their key exists (LIFE-1, LIFE-2, LIFE-5). */
 import { randomBytes } from 'node:crypto'
 import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
@@ -24,9 +24,9 @@ import { decryptUnder, encryptUnder, type SubjectKey } from '../../signing/subje
 import type { SubjectKeys } from './subject-keys.ts'
 
 const NONCE_BYTES = 12
-/** Beside the values, of which each has a marker. */
+/** Member name of the call key, next to the values, which are named by their markers. */
 const CALL_KEY = 'callKey'
-/** Whose values are the run's own. */
+/** Subject of values that belong to the run itself. */
 export const runSubject = (run: string): string => `run:${run}`
 
 interface Place {
@@ -35,13 +35,13 @@ interface Place {
   readonly run: string
 }
 
-/** What one command keeps. Keys are made, and their use noted, when they are first needed. */
+/** The values that one command keeps. Keys are created, and their use noted, when they are first needed. */
 export class Keeping {
   readonly #keys: SubjectKeys
   readonly #place: Place
   readonly #body: JsonObject
   readonly #bySubject = new Map<string, SubjectKey>()
-  /** By what stands for them in the record. */
+  /** Call keys by their recorded form. */
   readonly #callKeys = new Map<string, string>()
 
   constructor(keys: SubjectKeys, place: Place, body: JsonObject) {
@@ -50,23 +50,23 @@ export class Keeping {
     this.#body = body
   }
 
-  /** The digest of a marker, under the key of its subject: nobody can try values out once that is destroyed. */
+  /** The digest in a marker, under the key of its subject: once that is destroyed, values can no longer be guessed by trying. */
   blind(text: string, keep: Keep): string {
     return blindValue(this.#keyOf(keep).mark, text)
   }
 
-  /** A digest of what was sent, under the keys of all whose values are in it. */
+  /** A digest of what was sent, under the keys of all subjects whose values it contains. */
   blindAll(digest: string): string {
     const keys = [...this.#bySubject.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
     return keys.reduce((text, { mark }) => blindValue(mark, text), digest)
   }
 
-  /** What the call is known by to the code that made it: a replay finds it by that. */
+  /** Notes the key by which the calling code knows the call, so that a replay can find it. */
   noteCallKey(callKey: string, recorded: string): void {
     this.#callKeys.set(recorded, callKey)
   }
 
-  /** One ciphertext for each key, of the values that the body of the event stands for. */
+  /** One ciphertext per key, with the values whose markers are in the body of the event. */
   kept(type: string, data: JsonObject, leftOut: readonly RedactedPlace[]): Kept[] {
     const text = canonicalJson(data)
     const byKey = new Map<SubjectKey, RedactedPlace[]>()
@@ -85,7 +85,7 @@ export class Keeping {
     })
   }
 
-  /** It holds a digest of all that was sent: it is encrypted under every key, the first one last. */
+  /** The call key contains a digest of everything that was sent, so it is encrypted under every key, the first one last. */
   #callKeyUnder([, ...rest]: readonly SubjectKey[], type: string, { key }: JsonObject): string | undefined {
     const plain = typeof key === 'string' ? this.#callKeys.get(key) : undefined
     return plain === undefined ? undefined : rest.reduce((text, each) => this.#encrypted(each, type, text), plain)
@@ -109,7 +109,7 @@ export class Keeping {
 
 const SUBJECT_MAX_CHARS = 512
 
-/** In one of the values of the request, a member of one that is a list, or the request itself. */
+/** Searches the values of the request, the members of lists among them, and the request itself. */
 function subjectAt(body: JsonObject, pointer: string): string | undefined {
   const tokens = parsePointer(pointer) ?? []
   const values = Object.values(body).flatMap((value) => (Array.isArray(value) ? (value as Json[]) : [value]))
@@ -142,7 +142,7 @@ export function redactedOf(data: object): Redacted | undefined {
   return 'redacted' in data ? (data.redacted as Redacted | undefined) : undefined
 }
 
-/** Undefined where nothing is encrypted in the event. */
+/** Undefined if nothing in the event is encrypted. */
 export function keptIn(keys: SubjectKeys | undefined, { header, data }: KeptEvent): KeptValues | undefined {
   const kept = redactedOf(data)?.kept
   if (kept === undefined) return undefined
@@ -179,7 +179,7 @@ export function keptIn(keys: SubjectKeys | undefined, { header, data }: KeptEven
   }
 }
 
-/** The event as who may read bodies gets it. */
+/** The event for a caller that may read bodies. */
 export function readable<T extends KeptEvent>(keys: SubjectKeys | undefined, event: T): T {
   const kept = keptIn(keys, event)
   return kept === undefined
@@ -187,18 +187,18 @@ export function readable<T extends KeptEvent>(keys: SubjectKeys | undefined, eve
     : { ...event, data: withKept(event.data as JsonObject, kept) as unknown as T['data'] }
 }
 
-/** Whether a text in it may stand for another value. */
+/** Whether it contains a text that may be a marker for another value. */
 export function holdsMarker(value: Json): boolean {
   if (typeof value === 'string') return value.startsWith(MARKER_BEGINS)
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(([name, each]) => name.startsWith(MARKER_BEGINS) || holdsMarker(each as Json))
 }
 
-/** What the events of a run hold encrypted, for what was made of several of them. */
+/** The encrypted values of the events of a run, for a document made from several of them. */
 export class RunValues {
   readonly #keys: SubjectKeys
   readonly #values = new Map<string, Json>()
-  /** What is said in the place of markers whose key is gone. */
+  /** Replacement texts for markers whose key is gone. */
   readonly #gone = new Map<string, string>()
 
   constructor(keys: SubjectKeys) {

@@ -1,4 +1,4 @@
-/** @module What a ledger says and does about subjects; without a place for their keys it says that. */
+/** @module The operations of a ledger on data subjects; without a store for their keys, each one is refused. */
 
 import { ledgerStream } from '../../../schemas/names.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
@@ -28,13 +28,13 @@ interface SubjectsDeps extends Omit<ErasuresDeps, 'keys' | 'newId' | 'nowMs' | '
   readonly readOnly: boolean | undefined
 }
 
-/** A copy of store and keys from before, of which nothing says what was erased since; `message` says what to do. */
+/** Store and keys are an older copy, and later erasures are unknown; `message` says what to do. */
 export class ErasuresUnknownError extends Error {
   override readonly name = 'ErasuresUnknownError'
   readonly code = 'erasures-unknown'
 }
 
-/** Erasures that are on record, and not carried out here, are carried out first: a restored copy of the keys gives nothing back. */
+/** Erasures that are recorded but not carried out here are carried out first, so that a restored copy of the keys makes nothing readable again. */
 export async function openSubjects({
   subjects: keys,
   sealer,
@@ -75,7 +75,10 @@ interface Known extends Pick<SubjectsDeps, 'store' | 'knownHead'> {
   readonly list: ErasureList | undefined
 }
 
-/** Throws `ErasuresUnknownError` where the logs have seen later events of a tenant's ledger than the store holds, keys of it exist, and no list was given. */
+/**
+ * Throws `ErasuresUnknownError` if the logs have seen later events of a tenant's ledger stream than the store holds, keys of the tenant exist, and no
+ * list was supplied.
+ */
 async function refuseUnknown({ keys, store, list, knownHead }: Known): Promise<void> {
   if (list === undefined || list.isGiven || knownHead === undefined) return
   for (const tenant of new Set(keys.store.inState('open', 'closing').map((row) => row.tenant))) {
@@ -89,7 +92,7 @@ async function refuseUnknown({ keys, store, list, knownHead }: Known): Promise<v
   }
 }
 
-/** Why the file of the keys is not the one, or not all of the one, that this ledger has used; undefined where it is. */
+/** The reason why the key file is not, or not completely, the one that this ledger has used; undefined if it is. */
 export function keyFileFault(
   noted: readonly NotedKeyFile[],
   file: NotedKeyFile | undefined,

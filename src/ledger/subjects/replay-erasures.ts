@@ -1,4 +1,4 @@
-/** @module Erasures that are on record carried out on keys that are there again, as after a copy of `subjects.db` was put back (LIFE-9). */
+/** @module Carries out recorded erasures on keys that exist again, as after a copy of `subjects.db` was restored (LIFE-9). */
 import type { EventBody } from '../../../schemas/events.ts'
 import { parseJson } from '../../../schemas/json.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
@@ -16,7 +16,10 @@ interface ReplayDeps {
   readonly list: ErasureList | undefined
 }
 
-/** From where the file has seen the record on. Throws `DamagedStreamError` where an erasure there is not as it was sealed: then nobody is served. */
+/**
+ * Reads the events that the key file has not seen yet. Throws `DamagedStreamError` if an erasure among them is not as it was sealed; the ledger does
+ * not start then.
+ */
 export async function replayErasures(deps: ReplayDeps): Promise<void> {
   const { keys, store, list } = deps
   const subjects = keys.store

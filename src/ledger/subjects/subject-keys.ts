@@ -1,4 +1,4 @@
-/** @module The keys of subjects in use: made when something of a subject is first kept, read for who may read bodies, gone with an erasure. */
+/** @module The keys of data subjects: created when a value of a subject is first kept, used for callers that may read bodies, destroyed by an erasure. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
 import { currentKey, deriveRunKey, type KeyRing } from '../../signing/key-ring.ts'
@@ -13,9 +13,9 @@ import type { SubjectKeyRow, SubjectStore } from '../../store/subject-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 
 const NONCE_BYTES = 12
-/** No run's stream is named so. */
+/** No stream of a run has this name. */
 const PROOF = 'subjects/erased'
-/** Keys that are held in memory, and pairs of key and run that are known to be noted. */
+/** Maximum number of keys held in memory, and of pairs of key and run known to be noted. */
 const KNOWN_MAX = 4_096
 
 export interface SubjectKeysDeps {
@@ -23,11 +23,11 @@ export interface SubjectKeysDeps {
   readonly sealer: Pick<Sealer, 'ring' | 'reload'>
   readonly ledgerId: string
   readonly newId: () => string
-  /** Told how many keys its file has, now and then: one that is lost, or an older copy, is known by that. */
+  /** Called from time to time with the number of keys in the file, by which a lost file or an older copy is recognized. */
   readonly noteKeys?: ((file: { readonly id: string; readonly keys: number }) => void) | undefined
 }
 
-/** What became of a key that is not there: its erasure is on record, or nobody says so. */
+/** The fate of a key that does not exist: its erasure is recorded, or it is missing without a record. */
 export type KeyFate = 'erased' | 'missing'
 
 export class SubjectKeys {
@@ -36,7 +36,7 @@ export class SubjectKeys {
   readonly #deps: SubjectKeysDeps
   readonly #known = new Map<string, SubjectKey>()
   readonly #noted = new Set<string>()
-  /** By this process, on a request that is on record. */
+  /** Keys destroyed by this process on a recorded request. */
   readonly #destroyed = new Set<string>()
 
   constructor(deps: SubjectKeysDeps) {
@@ -45,7 +45,7 @@ export class SubjectKeys {
     this.ledgerId = deps.ledgerId
   }
 
-  /** The key for what is recorded of a subject in a run from now on; that it is used there is durable before anything is encrypted. */
+  /** The key for values of a subject recorded in a run from now on. Its use in the run is durable before anything is encrypted. */
   inUse(tenant: string, subject: string, run: string): SubjectKey {
     const { store } = this.#deps
     const row = store.usedIn(tenant, subject, run) ?? store.inUse(tenant, subject)
@@ -60,7 +60,7 @@ export class SubjectKeys {
     return key
   }
 
-  /** Undefined where it is destroyed, or not this ledger's. */
+  /** Undefined if the key is destroyed, or belongs to another ledger. */
   byId(id: string): SubjectKey | undefined {
     const known = this.#known.get(id)
     if (known !== undefined) return known
@@ -68,7 +68,7 @@ export class SubjectKeys {
     return row === undefined ? undefined : this.#of(row)
   }
 
-  /** In the file and in memory. */
+  /** Destroys keys in the file and in memory. */
   destroy(ids: readonly string[]): void {
     this.#deps.store.destroy(ids)
     for (const id of ids) {
@@ -77,12 +77,12 @@ export class SubjectKeys {
     }
   }
 
-  /** Once `SubjectErased` is on record: from then on readers are told `[erased]`, whatever file of keys is there. */
+  /** Called once `SubjectErased` is recorded: from then on readers see `[erased]`, regardless of the key file. */
   noteErased(ids: readonly string[]): void {
     this.#deps.store.noteDone(ids.map((id) => ({ id, proof: this.#proofOf(id) })))
   }
 
-  /** A row of the file alone says nothing: anybody who can write the file could have emptied it. */
+  /** A row of the file alone proves nothing, because anybody who can write the file could have emptied it. */
   fateOf(id: string): KeyFate {
     const isErased = this.#destroyed.has(id) || this.#deps.store.proofOf(id) === this.#proofOf(id)
     return isErased ? 'erased' : 'missing'
@@ -96,13 +96,13 @@ export class SubjectKeys {
       .digest('base64url')
   }
 
-  /** Keys of the file that are none of this ledger's: its ring opens them not. */
+  /** Number of keys in the file that belong to another ledger: the key ring cannot open them. */
   foreign(): number {
     const rows = this.#deps.store.inState('open', 'closing').filter(({ wrapped }) => wrapped !== null)
     return rows.filter((row) => plainSecret(this.#deps.sealer.ring, row) === undefined).length
   }
 
-  /** Under the ring's newest key, all that are not: then an older one opens none of them. */
+  /** Wraps all keys under the newest key of the ring, so that an older one no longer opens any of them. */
   rewrap(): void {
     const { store, sealer } = this.#deps
     const { kid, secret } = currentKey(sealer.ring)

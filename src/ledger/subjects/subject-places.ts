@@ -1,4 +1,4 @@
-/** @module Where something of a subject is encrypted: read from the runs that its keys were used in. */
+/** @module Finds the encrypted values of a subject in the runs in which its keys were used. */
 import type { SubjectAnswer } from '../../../schemas/answers/subjects.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
@@ -16,7 +16,7 @@ export interface PlacesDeps {
   readonly subjects: Pick<SubjectStore, 'runsOf'>
 }
 
-/** A key that was made, and whose event was never written, has no places. */
+/** A key whose event was never written has no places. */
 export async function placesOf(
   { events, subjects }: PlacesDeps,
   { tenant, ids, pace }: { readonly tenant: string; readonly ids: readonly string[]; readonly pace?: Pace | undefined },

@@ -1,4 +1,4 @@
-/** @module Subjects as callers of the ledger see them. */
+/** @module Data subjects as callers of the ledger see them. */
 import type { ErasureAnswer, SubjectAnswer } from '../../../schemas/answers/subjects.ts'
 import type { EraseSubject } from '../../../schemas/erasure.ts'
 import type { Caller } from '../../access/caller.ts'
@@ -7,8 +7,8 @@ import type { Refusal } from '../../domain/refusal.ts'
 export type Answered<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }
 
 export interface Subjects {
-  /** Where something of a subject is kept encrypted. */
+  /** The places where values of a subject are kept encrypted. */
   places(caller: Caller, subject: string): Promise<Answered<SubjectAnswer>>
-  /** Resolves once the keys are destroyed and that is on record; or once the request is, where open runs are waited for. */
+  /** Resolves once the keys are destroyed and that is recorded, or, if open runs have to end first, once the request is recorded. */
   erase(caller: Caller, subject: string, asked: EraseSubject): Promise<Answered<ErasureAnswer>>
 }

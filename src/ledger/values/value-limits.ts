@@ -1,11 +1,11 @@
-/** @module Which values are stored beside the events, and which are not taken at all. */
+/** @module The limits above which values are stored apart from the events, or refused. */
 import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES, VALUE_MAX_BYTES } from '../../../schemas/value-forms.ts'
 
-/** Bytes of canonical text. */
+/** Sizes in bytes of canonical text. */
 export interface ValueLimits {
-  /** Up to this a value is in its event. Default 64 KiB. */
+  /** Up to this size a value is stored in its event. Default 64 KiB. */
   readonly inlineMaxBytes: number
-  /** Beyond this a value is refused. Default 8 MiB, at most 64 MiB. */
+  /** A larger value is refused. Default 8 MiB, at most 64 MiB. */
   readonly maxBytes: number
 }
 

@@ -1,10 +1,10 @@
-/** @module A large value as the parts that are stored: its text cut up, its salt, and the digest that names it. Pure. */
+/** @module Splits a large value into the parts that are stored: pieces of its text, its salt, and the digest that identifies it. Pure functions. */
 import { createHmac } from 'node:crypto'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import { dataDigest, type MacKey, sha256 } from '../../signing/digests.ts'
 
-/** UTF-16 units of one part: escaped, at worst six bytes each, it fits an append of every store. */
+/** UTF-16 code units per part: at worst six bytes each when escaped, so that a part fits an append of every store. */
 const PART_CHARS = 128 * 1024
 const SALT_BYTES = 16
 const SALT_PREFIX = 'countersign/value-salt/v1\n'
@@ -17,8 +17,8 @@ export interface SaltedValue {
 }
 
 /**
- * The salt is made of the text under the run's key: the same value of a run has one digest, and who has neither key nor salt cannot try out
- * which value it is of.
+ * The salt is derived from the text with the key of the run: equal values of a run have the same digest, and without the key or the salt a value
+ * cannot be guessed from its digest.
  */
 export function salted(text: string, key: MacKey): SaltedValue {
   const mac = createHmac('sha256', key).update(SALT_PREFIX).update(sha256(text)).digest()
@@ -35,7 +35,7 @@ export function valueParts(run: string, text: string, { ref, salt }: SaltedValue
   return texts.map((part, index) => ({ ...whole, part: index, parts: texts.length, text: part }))
 }
 
-/** Never between the halves of a surrogate pair: each part is a text by itself. */
+/** Never cuts a surrogate pair, so that each part is a valid text. */
 function cut(text: string): string[] {
   const parts: string[] = []
   for (let from = 0; from < text.length; ) {
@@ -48,7 +48,7 @@ function cut(text: string): string[] {
   return parts.length === 0 ? [''] : parts
 }
 
-/** What is wrong with the bodies of a value's events, all of them and in order; undefined where they are the value. */
+/** The fault in the bodies of a value's events (all of them, in order); undefined if they form the value. */
 export function partsFault(parts: readonly EventBody<'ValueStored'>[], digest: string): string | undefined {
   const [first] = parts
   if (first === undefined || parts.length < first.parts) return `only ${parts.length} of its parts are there`

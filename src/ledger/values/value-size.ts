@@ -1,17 +1,17 @@
-/** @module How large a value's canonical text is, without writing the text of the many that are small. */
+/** @module Estimates the size of a value's canonical text, without writing the text of the many small values. */
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
 
-/** A character in a string takes at most so many bytes: `\\u0000`. */
+/** Maximum bytes of a character in a string: `\\u0000`. */
 const CHAR_BYTES = 6
 const NUMBER_BYTES = 25
 const AROUND_BYTES = 3
 
-/** False only where the canonical text has at most `limit` bytes. Ends as soon as that is not certain. */
+/** False only if the canonical text has at most `limit` bytes. Stops as soon as that is not certain. */
 export function mayExceed(value: Json, limit: number): boolean {
   return spend(value, limit) < 0
 }
 
-/** What is left of the bytes; below zero once they do not suffice. */
+/** The remaining bytes; negative once they do not suffice. */
 function spend(value: Json, remaining: number): number {
   if (typeof value === 'string') return remaining - CHAR_BYTES * value.length - AROUND_BYTES
   if (typeof value !== 'object' || value === null) return remaining - NUMBER_BYTES

@@ -1,6 +1,6 @@
 /**
- * @module Large values beside the events (REC-19, REC-20): each in a stream of its own, named by its digest, durable before the event that
- * names it is appended. A crash in between leaves a value that nobody names, never a name without its value.
+ * @module Stores large values apart from the events (REC-19, REC-20): each in its own stream, named by its digest, durable before the event that
+ * references it is appended. A crash in between leaves an unreferenced value, never a reference without its value.
  */
 
 import type { EventBody } from '../../../schemas/events.ts'
@@ -23,7 +23,7 @@ import { checkInStream, DamagedStreamError } from '../read/verified-events.ts'
 import { notTaken, storeFull, storeUnavailable } from '../write/write-refusals.ts'
 import { partsFault, salted, valueParts } from './value-parts.ts'
 
-/** Values that are written at once: each is in memory as text, cut up, and sealed. */
+/** Limit of concurrent writes: each value is in memory as text, split, and sealed. */
 const PUTS = { atOnce: 4, waiting: 1_000 } as const
 const TRIES_MAX = 8
 const RETRY_MS = 1_000
@@ -35,7 +35,7 @@ export interface ValueStoreDeps {
   readonly memory: MemoryBudget
 }
 
-/** Whose value it is. */
+/** The run to which a value belongs. */
 export interface ValueOwner {
   readonly tenant: string
   readonly runId: string
@@ -45,7 +45,7 @@ export type PutResult =
   | { readonly ok: true; readonly ref: ValueRef }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** How much of a value is in its stream. */
+/** The parts of a value that its stream holds. */
 interface Standing {
   readonly parts: EventBody<'ValueStored'>[]
   readonly next: Expectation
@@ -61,7 +61,7 @@ export class ValueStore {
     this.#recent = cacheWithin(deps.memory, 'values', 1)
   }
 
-  /** What names a value of the run, whether it is kept or not. */
+  /** The reference to a value of the run, whether the value is stored or not. */
   refOf({ tenant, runId }: ValueOwner, text: string): ValueRef {
     return salted(text, this.#keyOf({ tenant, runId })).ref
   }
@@ -70,7 +70,7 @@ export class ValueStore {
     return this.#deps.sealer.current(tenant, runStream(tenant, runId)).key
   }
 
-  /** Resolves once the value is durable. Put again, it is there already. Throws `OverloadedError`. */
+  /** Resolves once the value is durable; a value that is already stored is not stored again. Throws `OverloadedError`. */
   put(owner: ValueOwner, by: Caller, of: { readonly value: Json; readonly text: string }): Promise<PutResult> {
     return this.#puts.pass(async () => {
       const value = salted(of.text, this.#keyOf(owner))
@@ -97,7 +97,7 @@ export class ValueStore {
         at = next
         continue
       }
-      // Somebody else has begun to write the same value, or a crash cut it off: whatever stands there is gone on from.
+      // Another writer has begun to write the same value, or a crash interrupted it: writing continues after the existing parts.
       tries += 1
       if (tries > TRIES_MAX) return storeUnavailable('the value could not be written', RETRY_MS)
       at = (await this.#standing(stream))?.next ?? firstExpectation(stream)
@@ -105,7 +105,7 @@ export class ValueStore {
     return undefined
   }
 
-  /** As many parts as one append takes. */
+  /** As many parts as fit into one append. */
   #sealed(
     bodies: readonly EventBody<'ValueStored'>[],
     { tenant, by, at }: { readonly tenant: string; readonly by: Caller; readonly at: Expectation },
@@ -139,7 +139,7 @@ export class ValueStore {
     return parts.length === 0 ? undefined : { parts, next }
   }
 
-  /** The canonical text; undefined where the run has no such value. Throws `DamagedStreamError` for one that was altered. */
+  /** The canonical text; undefined if the run has no such value. Throws `DamagedStreamError` for an altered value. */
   async text({ tenant, runId }: ValueOwner, digest: string): Promise<string | undefined> {
     const stream = valueStream(tenant, digest)
     const standing = await this.#standing(stream)
@@ -151,7 +151,7 @@ export class ValueStore {
     return parts.map((part) => part.text).join('')
   }
 
-  /** The value, out of memory where it was used lately. Throws like `text`, and where it is missing: an event names it. */
+  /** The value, from memory if it was used recently. Throws like `text`, and also if the value is missing, because an event references it. */
   async value(owner: ValueOwner, digest: string): Promise<Json> {
     const recent = this.#recent.get(`${owner.tenant}/${owner.runId} ${digest}`)
     if (recent !== undefined) return recent.value
@@ -162,7 +162,7 @@ export class ValueStore {
     return value
   }
 
-  /** What the text may be named by: salts are made under the key of their time, and keys are rotated. */
+  /** The possible digests of a text: the salt depends on the key at the time, and keys are rotated. */
   #digestsOf({ tenant, runId }: ValueOwner, text: string): ReadonlySet<string> {
     const { sealer } = this.#deps
     const stream = runStream(tenant, runId)
@@ -170,7 +170,7 @@ export class ValueStore {
     return new Set(keys.flatMap((key) => (key === undefined ? [] : [salted(text, key).ref.digest])))
   }
 
-  /** Whether a reference is of this text. */
+  /** Whether a reference refers to this text. */
   async isOf(owner: ValueOwner, ref: ValueRef, text: string): Promise<boolean> {
     if (ref.kept === false) return this.#digestsOf(owner, text).has(ref.digest)
     return ref.bytes === Buffer.byteLength(text) && (await this.text(owner, ref.digest)) === text

@@ -1,4 +1,4 @@
-/** @module Sealing and appending what was decided, and telling how that came out: durable, to be decided again, refused, or not known. */
+/** @module Seals and appends a decision, and reports the result: durable, to be decided again, refused, or unknown. */
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { handoffSnapshot } from '../../../projections/run.ts'
@@ -29,16 +29,16 @@ import type { FollowedResult, RunAggregate } from './run-aggregate.ts'
 import type { RunAggregates } from './run-aggregates.ts'
 import { appendTooLarge, notKnownWritten, notTaken, refused, storeFull } from './write-refusals.ts'
 
-/** A try: its outcome, or `again` where it was made on a state that the store has moved past. */
+/** An attempt: its outcome, or `again` if it was based on a state that is behind the store. */
 export interface Attempt {
   readonly settled: Promise<Outcome | 'again'>
-  /** Refused, as far as the state in hand tells. */
+  /** Whether the command is refused according to the current in-memory state. */
   readonly refusedNow: boolean
-  /** Nothing is decided yet: what comes after it in order has to wait. */
+  /** Whether nothing is decided yet; commands that follow in order have to wait. */
   readonly undecided?: boolean
 }
 
-/** Nothing was tried: the state in hand was not one to decide on. */
+/** Nothing was attempted, because the state did not allow a decision. */
 export const AGAIN: Attempt = { refusedNow: false, undecided: true, settled: Promise.resolve('again') }
 
 export interface OutcomeDeps {
@@ -73,7 +73,10 @@ export class Appender {
     this.#deps = deps
   }
 
-  /** Seals, folds and hands over at once. `texts` knows what the decision wrote already; `instead` is the answer where the events are none. */
+  /**
+   * Seals and folds the events and hands them over to the store at once. `texts` has the canonical texts written for the decision; `instead` is the
+   * refusal to answer with if the events are not the answer.
+   */
   append(run: RunAggregate, pending: PendingCommand, inputs: Appending): Attempt {
     const { store, runs, stats, sealer, effects, leases } = this.#deps
     const expectedRevision = run.revision
@@ -92,7 +95,7 @@ export class Appender {
       runs.drop(run)
       return { refusedNow: true, settled: Promise.resolve(refused(tooLarge)) }
     }
-    // The state moves on while the disk works: the answer is made now.
+    // The state advances while the disk is working, so the answer is made now.
     const answer: CommandResponse =
       inputs.instead === undefined
         ? answerTo(pending, run, { events: events.map(answered), mark })
@@ -114,7 +117,7 @@ export class Appender {
     const { idempotency } = pending.info
     if (idempotency === undefined || pending.requestId === undefined || pending.reusedKey === true) return undefined
     const { sealer } = this.#deps
-    // The run's key may be disclosed one day: what was left out is under one that never is.
+    // The key of the run may be disclosed one day; values that were left out are protected by a key that never is.
     if (pending.sent !== undefined) {
       const { values } = blindKeyOf(sealer, run.tenant, run.stream)
       return { id: pending.requestId, mac: requestMac(values, idempotency) }
@@ -138,7 +141,7 @@ export class Appender {
     switch (result.kind) {
       case 'conflict':
       case 'duplicate-request':
-        // Decided again on what is there now: an expected revision is then refused, a repeated request answered.
+        // The command is decided again on the current state: a wrong expected revision is then refused, and a repeated request is answered.
         stats.conflict()
         return 'again'
       case 'not-sent':
@@ -157,7 +160,7 @@ export class Appender {
     }
   }
 
-  /** Undefined where the store cannot tell now. */
+  /** Undefined if the store cannot tell at the moment. */
   async #wasWritten(append: Append): Promise<boolean | undefined> {
     try {
       return await wasWritten(this.#deps.store, append)
@@ -169,7 +172,7 @@ export class Appender {
 
 let clock = { ms: 0, text: '1970-01-01T00:00:00.000Z' }
 
-/** Many events are sealed within a millisecond. */
+/** Cached, because many events are sealed within a millisecond. */
 function clockText(ms: number): string {
   if (ms !== clock.ms) clock = { ms, text: new Date(ms).toISOString() }
   return clock.text
@@ -180,16 +183,16 @@ interface Sealing {
   readonly effects: Effects
   readonly run: RunAggregate
   readonly pending: PendingCommand
-  /** Idempotency of the request; absent where its answer is not to be remembered. */
+  /** Idempotency mark of the request; absent if its answer is not to be remembered. */
   readonly mark: RequestMark | undefined
   readonly texts: CanonicalTexts
 }
 
-/** Seals what was decided. The cached run is ahead of the store from here on. */
+/** Seals the events of a decision. The cached run is ahead of the store from here on. */
 function sealDecision(sealing: Sealing, { drafts }: Extract<Decision, { kind: 'append' }>): SealedEvent[] {
   const handoff = drafts.findIndex(({ type }) => type === 'EnvelopeAccepted')
   if (handoff === -1) return sealAndFold(sealing, drafts)
-  // Its snapshot is of the run with all that stands before it folded.
+  // The snapshot of a handoff is that of the run with all preceding events folded.
   const before = handoff === 0 ? [] : sealAndFold(sealing, drafts.slice(0, handoff))
   const rest = handoff === 0 ? drafts : drafts.slice(handoff)
   for (const draft of rest) addSnapshot(draft, sealing.run.state)
@@ -198,7 +201,7 @@ function sealDecision(sealing: Sealing, { drafts }: Extract<Decision, { kind: 'a
   return before.length === 0 ? events : [...before, ...events]
 }
 
-/** The draft is this decision's own, and takes it as it is. */
+/** The draft belongs to this decision alone, so it is modified in place. */
 function addSnapshot(draft: Draft, state: RunState | undefined): void {
   if (draft.type !== 'EnvelopeAccepted' || state === undefined) return
   Object.assign(draft.data, { snapshot: handoffSnapshot(state, draft.data) })
@@ -247,7 +250,7 @@ function answered({ header, data, digest }: SealedEvent): AnsweredEvent {
   return { type: header.type, data, header, digest } as unknown as AnsweredEvent & RecordedEvent
 }
 
-/** Says what was left out, where anything was: no other answer looks for it. */
+/** Adds the redacted places to the answer if anything was redacted; other answers skip the search. */
 function answerTo(
   { sent }: PendingCommand,
   run: RunAggregate,
@@ -257,7 +260,7 @@ function answerTo(
   return sent === undefined ? answer : withRedacted(answer, events)
 }
 
-/** What a repeat of the request will ask for, where only the run of this moment can say it, is remembered. */
+/** Caches an answer that depends on the current state of the run, for a repeat of the request. */
 function answerOf(run: RunAggregate, events: readonly AnsweredEvent[], mark: RequestMark | undefined): CommandResponse {
   const alone = responseOfEvents(events, run.runId)
   if (alone !== undefined) return alone
@@ -267,14 +270,14 @@ function answerOf(run: RunAggregate, events: readonly AnsweredEvent[], mark: Req
   return answer
 }
 
-/** Of a batch the body is a digest. */
+/** The body of a batch is a digest and not an object. */
 const bodyTextOf =
   (texts: CanonicalTexts) =>
   (body: Json): string =>
     isJsonObject(body) ? texts.bodyText(body) : canonicalJson(body)
 
 function sizeFault(records: readonly SealedEvent['record'][], limit: number): Refusal | undefined {
-  // A UTF-16 unit takes at most three bytes of UTF-8: most appends need no counting.
+  // A UTF-16 code unit takes at most three bytes of UTF-8, so most appends need no exact count.
   const most = records.reduce((sum, each) => sum + 16 + 3 * (each.header.length + each.data.length), 0)
   if (most <= limit) return undefined
   const actual = records.reduce(
@@ -284,7 +287,7 @@ function sizeFault(records: readonly SealedEvent['record'][], limit: number): Re
   return actual > limit ? appendTooLarge(limit, actual) : undefined
 }
 
-/** The answer of a command as its caller gets it, with what has to be read for it. */
+/** The outcome that the caller of a command gets, with the values that have to be read for it. */
 export function outcomeOf(
   { reader, stats }: OutcomeDeps,
   run: RunAggregate,

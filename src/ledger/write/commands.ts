@@ -1,4 +1,4 @@
-/** @module The way of a command into the write path: bounds of the token, the id of a new run, branches, batches. */
+/** @module Prepares commands for the write path: limits of the token, the id of a new run, branches, batches. */
 
 import type { AnswerTo } from '../../../schemas/answers/commands.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
@@ -12,9 +12,9 @@ import { startLinked } from './linked-start.ts'
 import type { RunWrites } from './write-path.ts'
 import { notAttempted, refused } from './write-refusals.ts'
 
-/** Batches below this are decided in one turn. */
+/** Batches below this size are decided in one turn of the event loop. */
 const SPREAD_FROM_BYTES = 64 * 1024
-/** Of text in memory; lists and numbers weigh more, and are more work, too. */
+/** Bytes in memory per byte of text; lists and numbers weigh more, and are more work too. */
 const WEIGHT_OF_A_BYTE = 2
 
 interface CommandDeps {
@@ -25,9 +25,9 @@ interface CommandDeps {
 
 export function createCommands(deps: CommandDeps): Pick<Ledger, 'execute' | 'executeBatch'> {
   return {
-    // Not async: a promise that resolves to another one costs three turns more.
+    // Not async: a promise that resolves to another one costs three more turns.
     execute: <C extends Command>(caller: Caller, runId: string, command: C, info: RequestInfo) =>
-      // Which events a command appends, and so which answer is made of them, is what its decision says.
+      // The decision determines which events a command appends, and so which answer is made of them; the cast relies on that.
       executeOne(deps, caller, { runId, command, info }) as Promise<Outcome<AnswerTo<C>>>,
     executeBatch: (caller, items, info) => executeBatch(deps, { caller, items, info }),
   }
@@ -46,7 +46,7 @@ function executeOne(
   return linked ?? write.execute(caller, id, asAgent(caller, command), info)
 }
 
-/** The id of the run to start: the caller's, else that of the call whose work it is, else the key's own, else a new one. */
+/** Id of the run to start: the caller's id, else the id of the call whose work it is, else an id derived from the idempotency key, else a new one. */
 function startedId(
   caller: Caller,
   { body, info, newId }: { body: StartRun; info: RequestInfo; newId: () => string },
@@ -86,7 +86,7 @@ async function executeBatch(
   return outcomes
 }
 
-/** `stopped`: runs of which an envelope lay outside the token; the later ones would build on it. */
+/** `stopped`: runs of which an envelope was outside the scope of the token; later envelopes of the run would build on it. */
 function outsideOf(caller: Caller, { runId, command }: BatchItem, stopped: Set<string>): Refusal | undefined {
   const isEnvelope = command.kind === 'envelope'
   if (isEnvelope && stopped.has(runId)) return notAttempted()
@@ -95,7 +95,7 @@ function outsideOf(caller: Caller, { runId, command }: BatchItem, stopped: Set<s
   return outside
 }
 
-/** A branch or a child is started first: it has to do with another run. */
+/** A branch or child start comes first and is executed separately, because it involves another run. */
 async function inOrder(
   deps: CommandDeps,
   caller: Caller,
@@ -111,7 +111,10 @@ async function inOrder(
   return [started, ...(await deps.write.executeInOrder(caller, runId, rest))]
 }
 
-/** Each item has a key of its own; the mark covers the item's place in the batch. The whole request speaks for an item that does not say in whose span it is. */
+/**
+ * Each item has its own idempotency key; the mark covers the index of the item in the batch. The `traceparent` of the request applies to items
+ * without one.
+ */
 function itemInfo(all: RequestInfo, index: number, { command, traceparent = all.traceparent }: BatchItem): RequestInfo {
   const { idempotency } = all
   // Only a large batch can have large items.

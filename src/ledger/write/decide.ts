@@ -1,4 +1,4 @@
-/** @module From a command on its way to the decision on it: what earlier tries have learned is looked up, and the rest is asked of the domain. */
+/** @module Decides a pending command: looks up what earlier attempts read, and calls the domain for the rest. */
 import { withSharedParts } from '../../../projections/merge.ts'
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -49,14 +49,14 @@ import type { AnsweredEvent } from '../responses/response-parts.ts'
 import type { Keeping } from '../subjects/kept-values.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
-/** Somebody has to put the store right. */
+/** Long, because an operator has to repair the store. */
 const STOPPED_RETRY_MS = 30_000
 
-/** One command on its way, with what earlier tries learned. */
+/** A command being processed, with what earlier attempts read. */
 export interface PendingCommand {
   readonly caller: Caller
   readonly runId: string
-  /** Without what the run's policy leaves out, once that is known. */
+  /** Without the values that the run's policy redacts, once that is known. */
   command: RunCommand
   readonly info: RequestInfo
   readonly requestId: string | undefined
@@ -64,16 +64,16 @@ export interface PendingCommand {
   contexts?: Map<number, JsonObject>
   /** Events that were read for a join or a signal, by revision. */
   events?: Map<number, AnsweredEvent>
-  /** The large value that was stored for it, and what names it. */
+  /** The large value that was stored for the command, and the reference to it. */
   stored?: { readonly value: Json; readonly ref: ValueRef }
-  /** As it was sent, where rules of redaction are in force. */
+  /** The command as it was sent, if redaction rules are in force. */
   asSent?: RunCommand
   redactedBy?: RedactionInForce
-  /** What was left out of it, and what it was. */
+  /** The original command, and the places of the values that were left out of it. */
   sent?: Sent | undefined
-  /** What of that is encrypted in the events. */
+  /** The left-out values that are encrypted in the events. */
   kept?: Keeping | undefined
-  /** The idempotency key came with another request before. */
+  /** The idempotency key was used with a different request before. */
   reusedKey?: boolean
 }
 
@@ -94,11 +94,11 @@ export interface DecideInput {
   readonly env: Env
   readonly texts: CanonicalTexts
   readonly tenantPolicy: TenantPolicies | undefined
-  /** Why nothing of a tenant that is recorded now can be proven; undefined where its log goes on. */
+  /** The loss because of which nothing recorded for a tenant now can be proven; undefined while its log continues. */
   readonly stoppedLog: ((tenant: string) => Loss | undefined) | undefined
 }
 
-/** Handoffs may take long to judge: then the decision pauses. Until it has ended, nothing else may be decided on the run. */
+/** Judging a handoff may take long; the decision then pauses. Until it has ended, nothing else may be decided on the run. */
 export function decide(input: DecideInput): Decision | Paced<Decision> {
   const { run, pending, env } = input
   const { caller, command } = pending
@@ -110,7 +110,7 @@ export function decide(input: DecideInput): Decision | Paced<Decision> {
     }
     return refuse(refusal('run-not-found', `there is no run ${run.runId}`))
   }
-  // Which runs lost events nobody knows: the next event of any of them could take the place of one that was acknowledged.
+  // It is not known which runs lost events: the next event of any of them could take the place of an acknowledged one.
   const lost = input.stoppedLog?.(run.tenant)
   if (lost?.scope === 'store') return refuse(logStopped(lost))
   const foreign = othersWork(run.state, { caller, command, env })
@@ -118,7 +118,7 @@ export function decide(input: DecideInput): Decision | Paced<Decision> {
   return isOverdue(run.evidence.results) ? decideOnSettled(run.state, input) : decideOnRun(run.state, input)
 }
 
-/** Of a tenant whose log stopped runs that are under way go on; a new one would never be in a log. */
+/** Open runs of a tenant whose log stopped continue; a new run would never be in a log. */
 function logStopped(loss: Loss): Refusal {
   const what = loss.scope === 'store' ? 'nothing is written' : 'no run is started'
   const detail = `${what}: ${lossText(loss)}; run "countersign verify", and put back what is gone from a copy of the store`
@@ -134,7 +134,7 @@ function* decideOnSettled(state: RunState, input: DecideInput): Paced<Decision> 
   return isPaced(made) ? yield* made : made
 }
 
-/** The decision, or work that comes to one: each frame of such work is an object as large as its function. */
+/** The decision, or paced work that results in one. Not itself a generator, because each generator frame is an object as large as its function. */
 function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput): Decision | Paced<Decision> {
   const { command, contexts, events } = pending
   switch (command.kind) {
@@ -199,9 +199,12 @@ function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput)
   }
 }
 
-/** Most of what is handed over stands already: it is held once, and whatever compares the two contexts sees that at a glance. */
+/**
+ * Replaces parts of a payload that equal the established context by the established objects: they are stored once, and comparing the two contexts is
+ * fast.
+ */
 function withKnownParts({ context }: RunState, body: PostEnvelope, texts: CanonicalTexts): PostEnvelope {
-  // Merging and growing take the established parts by themselves.
+  // Merging and growing reuse the established parts anyway.
   if (body.mode !== undefined && body.mode !== 'replace') return body
   const payload = withSharedParts(context, body.payload) as JsonObject
   if (payload === body.payload) return body

@@ -14,18 +14,18 @@ import type { Head, RunAggregate } from './run-aggregate.ts'
 
 const FOLD_PROJECTION = `${runProjection.name}/${runProjection.version}`
 const FOLD_PREFIX = 'countersign/fold/v7\n'
-/** Parsed, a state takes at most about so many bytes for each character of its text. */
+/** Maximum bytes of a parsed state per character of its text, approximately. */
 const STATE_TEXT_FACTOR = 6
-/** A tail this long is worth a cached fold. */
+/** A tail of this length is worth caching a fold. */
 export const CACHE_EVERY_EVENTS = 1_000
-/** While other runs have appends under way: writing a fold out takes as long as the run is, and they would wait for it. */
+/** The length while other runs have pending appends: writing a fold takes time proportional to the run, and they would wait for it. */
 export const CACHE_LATEST_EVENTS = 4 * CACHE_EVERY_EVENTS
 
 export interface LoadDeps extends VerifyDeps {
   readonly views: Pick<ViewStore, 'loadFold' | 'saveFold'>
-  /** What the log knows of a stream; absent where no log is kept. */
+  /** What the log knows of a stream; absent if no log is kept. */
   readonly knownHead?: ((stream: string) => KnownHead | undefined) | undefined
-  /** Whose turns large events are folded in; absent: one after the other. */
+  /** The queue in whose turns large events are folded; if absent, they are folded without pauses. */
   readonly work?: WorkQueue | undefined
 }
 
@@ -35,18 +35,18 @@ interface CachedFold {
   readonly head: Head
 }
 
-/** Keeps the fold of an idle run. A view store that cannot take it costs time at the next load, and nothing else. */
+/** Saves the fold of an idle run. If the view store cannot save it, only the next load takes longer. */
 export function saveFold(deps: LoadDeps, run: RunAggregate): void {
   if (run.state === undefined || run.head === undefined || !run.idle || run.dead || run.paused !== undefined) return
   const fold: CachedFold = { state: run.state, evidence: dumpEvidence(run.evidence), head: run.head }
   const text = JSON.stringify(fold)
   run.stateBytes = Math.min(run.stateBytes, STATE_TEXT_FACTOR * text.length)
   const { revision } = run.head
-  // Also where the views do not take it: the next try is due after as many events again.
+  // Set even if nothing was saved: the next attempt is due after the same number of events.
   if (saveSealedFold(deps, placeOf(run), { revision, text })) run.cachedRevision = revision
 }
 
-/** Takes a cached fold over, where there is one that is whole. Whether the stream still holds its head is the caller's to see. */
+/** Loads a cached fold if there is an intact one. The caller has to check whether the stream still holds its head. */
 export function takeFold(deps: LoadDeps, run: RunAggregate): void {
   const cached = loadSealedFold(deps, placeOf(run), ({ revision, text }) => {
     const fold = parseJson<CachedFold>(text)

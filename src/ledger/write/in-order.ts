@@ -1,4 +1,4 @@
-/** @module Commands of one run that came together: decided in order, as far as they can be without waiting for each other's disk write. */
+/** @module Decides commands of one run that arrived together: in order, and as far as possible without waiting for each other's disk write. */
 import type { Refusal } from '../../domain/refusal.ts'
 import type { Outcome } from '../ledger.ts'
 import { AGAIN, type Attempt } from './appender.ts'
@@ -6,7 +6,7 @@ import type { PendingCommand } from './decide.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 import { notAttempted, refused } from './write-refusals.ts'
 
-/** How one command is decided. */
+/** The steps of deciding one command. */
 export interface DecidingOne {
   readonly load: (
     pending: PendingCommand,
@@ -14,7 +14,7 @@ export interface DecidingOne {
   readonly pass: (pending: PendingCommand) => Promise<unknown> | undefined
   readonly attempt: (run: RunAggregate, pending: PendingCommand) => Attempt | Promise<Attempt>
   readonly answered: (pending: PendingCommand, settled: Attempt['settled']) => Promise<Outcome | 'again'>
-  /** Alone, until it has its answer. */
+  /** Decides the command on its own until it is answered. */
   readonly settled: (pending: PendingCommand) => Promise<Outcome>
 }
 
@@ -37,7 +37,7 @@ export async function decidedInOrder(jobs: readonly PendingCommand[], by: Decidi
   return outcomes
 }
 
-/** Decides as many as can be decided now. After a refused envelope the later ones are left for whoever knows how that came out. */
+/** Decides as many commands as possible now. After a refused envelope, later ones are left until its outcome is known. */
 async function tryAhead(
   jobs: readonly PendingCommand[],
   { by, envelopeRefused }: { readonly by: DecidingOne; readonly envelopeRefused: boolean },
@@ -49,13 +49,13 @@ async function tryAhead(
   let refusedOne = envelopeRefused
   for (const pending of jobs) {
     const turn = by.pass(pending)
-    // Meanwhile the run may have been dropped: then this item is left for the next look at it.
+    // The run may have been dropped in the meantime; the item is then left for the next round.
     if (turn !== undefined) await turn
     while (run.hot.paused !== undefined) await run.hot.paused
     const skipped = refusedOne && pending.command.kind === 'envelope'
     const trying = skipped ? AGAIN : by.attempt(run.hot, pending)
     const attempt = trying instanceof Promise ? await trying : trying
-    // Looked at in order, later: one that fails meanwhile is not unhandled.
+    // Results are awaited in order later; this keeps an earlier failure from being an unhandled rejection.
     attempt.settled.catch(() => undefined)
     tries.push(attempt)
     if (pending.command.kind === 'envelope' && attempt.refusedNow) refusedOne = true

@@ -1,4 +1,4 @@
-/** @module Which values of a decision are stored beside the events: they are stored first, and the decision is made again with what names them. */
+/** @module Stores large values of a decision apart from its events: they are stored first, and the decision is made again with references to them. */
 
 import type { EventType } from '../../../schemas/event-type.ts'
 import { RUN_EVENTS } from '../../../schemas/events.ts'
@@ -23,7 +23,7 @@ import { refused } from './write-refusals.ts'
 export interface LargeDeps {
   readonly values: ValueStore
   readonly valueLimits?: Partial<ValueLimits> | undefined
-  /** Absent: what is read is indexed in one go. */
+  /** If absent, values that are read are indexed without pauses. */
   readonly work?: WorkQueue | undefined
 }
 
@@ -44,7 +44,7 @@ export class LargeValues {
     return this.#limits.maxBytes
   }
 
-  /** Meanwhile nothing else is decided on the run. */
+  /** Reads unread values first; no other decision is made on the run in the meantime. */
   readFirst(run: RunAggregate, party: Party): Attempt {
     const { values, work } = this.#deps
     const goOn = run.pause()
@@ -53,7 +53,7 @@ export class LargeValues {
     return { refusedNow: false, undecided: true, settled: settled.then(() => 'again') }
   }
 
-  /** Appends what was decided, its large values by reference; one that is not stored yet is stored, and the decision made again. */
+  /** Appends a decision with its large values by reference. A value that is not stored yet is stored first, and the decision is made again. */
   placed(
     run: RunAggregate,
     pending: PendingCommand,
@@ -94,13 +94,13 @@ export class LargeValues {
   }
 }
 
-/** The one value of a draft that may be large; handoffs stand in their events, as judgement reads them. */
+/** The one value of a draft that may be large. Handoffs always stay in their events, where judging reads them. */
 function valueIn({ type, data }: Draft): Json | undefined {
   const { large } = RUN_EVENTS[type] as EventType
   return large === undefined ? undefined : (data as { readonly [member: string]: Json | undefined })[large]
 }
 
-/** The body with what names the value in its place. */
+/** The body with a reference in place of the value. */
 function byReference({ type, data }: Draft, ref: ValueRef): Draft {
   const { large = 'result' } = RUN_EVENTS[type] as EventType
   const { [large]: _, ...rest } = data as { readonly [member: string]: unknown }

@@ -1,7 +1,7 @@
 /**
- * @module How long each lease and each reservation still lasts. The wall clock is asked once, when this process grants one or first meets
- * one; from then on a monotonic clock alone counts, so that a wall clock which is set forward or back neither ends nor prolongs any (RUN-19).
- * A lease whose owner is provably gone has ended, whatever the clocks say (RUN-53).
+ * @module Measures how long each lease and each reservation still lasts. The wall clock is read once, when this process grants one or first sees one;
+ * from then on only a monotonic clock counts, so that setting the wall clock neither ends nor extends any (RUN-19). A lease whose owner is provably
+ * gone has ended, regardless of the clocks (RUN-53).
  */
 import { type CallState, type ReservationState, type RunState, safeKey } from '../../../projections/run-state.ts'
 import { RESERVATION_DEADLINE_MAX_MS } from '../../../schemas/value-forms.ts'
@@ -10,12 +10,12 @@ import { type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import type { Effects } from '../ports.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
-/** Beside its text: three members of an object. */
+/** Size in bytes without its text: an object with three members. */
 const TERM_BYTES = 64
-/** A reservation is granted once. */
+/** Reservations have no fencing token, because each is granted only once. */
 const NO_FENCE = 0
 
-/** What was granted until a time, and when that is by the monotonic clock. */
+/** A grant with its end, by the wall clock as text and by the monotonic clock. */
 export interface Term {
   readonly fence: number
   readonly until: string
@@ -24,7 +24,7 @@ export interface Term {
 
 export class LeaseClock {
   readonly #effects: Pick<Effects, 'nowMs' | 'monotonicMs'>
-  /** By the id of the call or the reservation, which is unique among all ledgers. What falls out is judged by the wall clock again. */
+  /** By the id of the call or the reservation, which is unique across ledgers. An evicted term is judged by the wall clock again. */
   readonly #terms: SizedCache<Term>
 
   readonly #isOwnerGone: (owner: string) => boolean
@@ -39,18 +39,18 @@ export class LeaseClock {
     this.#isOwnerGone = isOwnerGone
   }
 
-  /** Milliseconds that are left of a claimed call's lease; below zero once it is over. */
+  /** Milliseconds left of the lease of a claimed call; negative once it has ended. */
   readonly leftMs = (call: CallState, state: RunState): number => {
     if (call.takenOver === true || (call.owner !== undefined && this.#isOwnerGone(call.owner))) return LEASE_ENDED
     const { callId, fence, leaseUntil } = call
-    // Nobody was granted more than its length, whatever the clocks of then and now say.
+    // A lease never lasts longer than its length, whatever the clocks said at the grant and say now.
     const byWall = (): number => leaseLeftByWall(call, state, this.#effects.nowMs())
     return (
       this.#remaining(callId, fence, leaseUntil) ?? this.#met(callId, fence, leaseUntil, { most: call.leaseMs, byWall })
     )
   }
 
-  /** Milliseconds that are left of an open reservation; below zero once it is past its deadline. */
+  /** Milliseconds left of an open reservation; negative once its deadline has passed. */
   readonly reservationLeftMs = ({ reservationId, deadline }: ReservationState, state: RunState): number =>
     this.#remaining(reservationId, NO_FENCE, deadline) ??
     this.#met(reservationId, NO_FENCE, deadline, {
@@ -58,7 +58,7 @@ export class LeaseClock {
       byWall: () => reservationLeftByWall(deadline, state, this.#effects.nowMs()),
     })
 
-  /** A run was loaded: what other processes granted counts from here. */
+  /** Called when a run is loaded: grants of other processes are measured from here on. */
   loaded({ state }: RunAggregate): void {
     if (state === undefined) return
     for (const call of openCalls(state)) if (call.status === 'claimed') this.leftMs(call, state)
@@ -68,7 +68,7 @@ export class LeaseClock {
     }
   }
 
-  /** An event of this call was decided here and folded: a lease that it granted lasts its whole length. */
+  /** Called when an event of this call was decided here and folded: a lease that it granted lasts its full length. */
   decided({ state }: RunAggregate, callId: string): void {
     const call = state?.calls[safeKey(callId)]
     if (call?.status !== 'claimed') {
@@ -79,7 +79,7 @@ export class LeaseClock {
     if (this.#remaining(callId, fence, leaseUntil) === undefined) this.#keep(callId, fence, leaseUntil, call.leaseMs)
   }
 
-  /** An event of this reservation was decided here and folded: its deadline counts from the time of the event that granted it. */
+  /** Called when an event of this reservation was decided here and folded: its deadline is measured from the time of the event that granted it. */
   reserved({ state }: RunAggregate, reservationId: string): void {
     const reservation = state?.reservations[safeKey(reservationId)]
     if (state === undefined || reservation?.status !== 'open') {
@@ -91,7 +91,7 @@ export class LeaseClock {
     this.#keep(reservationId, NO_FENCE, deadline, Date.parse(deadline) - Date.parse(state.time))
   }
 
-  /** Undefined where this term was not met yet. */
+  /** Undefined if this term has not been seen yet. */
   #remaining(id: string, fence: number, until: string): number | undefined {
     const known = this.#terms.get(id)
     return known?.fence === fence && known.until === until ? known.endMs - this.#effects.monotonicMs() : undefined

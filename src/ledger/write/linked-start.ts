@@ -1,6 +1,6 @@
 /**
- * @module Starts a run that another one knows of: from a step of it (RUN-26), or as the work of a call of it (RUN-56). Two appends each, one a stream;
- * a crash between them is healed by the same request again.
+ * @module Starts a run that another run refers to: as a branch from one of its steps (RUN-26), or as the work of one of its calls (RUN-56). Each
+ * takes two appends to two streams; repeating the request repairs a crash between them.
  */
 import type { Command } from '../../../schemas/commands.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
@@ -21,7 +21,7 @@ interface LinkDeps {
 
 type Start = Extract<Command, { kind: 'start' }>
 
-/** Undefined where no other run knows of the one to start. */
+/** Undefined if no other run refers to the one to start. */
 export function startLinked(
   deps: LinkDeps,
   caller: Caller,
@@ -41,8 +41,8 @@ function isBranchStart(command: Start): command is BranchStart {
 }
 
 /**
- * Two appends: the branch, then the link in the run that it left. A crash between them, or a refused link, is healed by the same request
- * again: the branch is known, and the link is made once.
+ * Two appends: the branch, then the link in its origin. Repeating the request repairs a crash between them or a refused link: the branch is
+ * recognized, and the link is made only once.
  */
 async function startBranch(
   { write, queries }: LinkDeps,
@@ -82,8 +82,8 @@ function isChildStart(command: Start): command is ChildStart {
 }
 
 /**
- * Two appends: the link in the parent, then the child. A crash between them is healed by the same request again: the link is made once, and the child has
- * the id that it names.
+ * Two appends: the link in the parent, then the child. Repeating the request repairs a crash between them: the link is made only once, and the child
+ * has the id that the link names.
  */
 async function startChild(
   { write, queries }: LinkDeps,
@@ -100,14 +100,14 @@ async function startChild(
   if (!found.ok) return refused(atParent(found.refusal))
   const parent = { run: childOf.run, callId: childOf.callId, depth: found.value.depth }
   const start = { ...command, parent, ...inherited(found.value) }
-  // Somebody else's run of this id is refused before the parent names it as its child.
+  // A foreign run with this id is refused before the parent names it as its child.
   if (await isForeign(queries, caller, { runId, parent })) return write.execute(caller, runId, start, info)
   const link = { kind: 'child-started', body: { childOf, run: runId } } as const
   const linked = await write.execute(caller, childOf.run, link, traceOf(info))
   return linked.ok ? write.execute(caller, runId, start, info) : linked
 }
 
-/** What needs an approval in the run that was read. */
+/** The approval rules of the run that was read. */
 function inherited({ approve }: Pick<ResolvedPolicy, 'approve'>): { readonly approve?: ApprovalRules } {
   return approve === undefined ? {} : { approve }
 }
@@ -122,7 +122,7 @@ async function isForeign(
   return known.value?.run !== parent.run || known.value.callId !== parent.callId
 }
 
-/** The link is of the same trace, and has no key of its own: it is made once, whoever repeats it. */
+/** The link belongs to the same trace and has no idempotency key: it is made only once, even if the request is repeated. */
 function traceOf({ traceparent }: RequestInfo): RequestInfo {
   return traceparent === undefined ? {} : { traceparent }
 }

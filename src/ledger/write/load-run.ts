@@ -1,4 +1,4 @@
-/** @module Loading a run: the cached fold, where one is whole, and the verified tail behind it. */
+/** @module Loads a run: the cached fold, if there is an intact one, and the verified tail after it. */
 import { finish, Pauses } from '../../domain/paced.ts'
 import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
@@ -8,11 +8,11 @@ import { DamagedStreamError, verifiedEvents } from '../read/verified-events.ts'
 import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold, takeFold } from './fold-cache.ts'
 import { type Head, RunAggregate } from './run-aggregate.ts'
 
-/** Folds a run from the store, verifying each record it reads. A run that does not exist has no state. */
+/** Folds a run from the store and verifies each record that it reads. A run that does not exist has no state. */
 export async function loadRun(deps: LoadDeps, tenant: string, runId: string): Promise<RunAggregate> {
   const cached = new RunAggregate(tenant, runId)
   takeFold(deps, cached)
-  // A store restored from a copy may end before a fold that was cached since.
+  // A store that was restored from a copy may end before a fold that was cached later.
   const holds = cached.head === undefined || (await holdsHead(deps, cached.stream, cached.head))
   const run = holds ? cached : new RunAggregate(tenant, runId)
   await foldTail(deps, run)
@@ -26,15 +26,15 @@ async function holdsHead({ store }: LoadDeps, stream: string, { revision, digest
   return record !== undefined && recordDigest(record.header) === digest
 }
 
-/** Nothing is decided on a run whose last events are gone: the next one would take the place of one that was acknowledged (LOG-48). */
+/** No decision is made on a run whose last events are missing: its next event would take the place of an acknowledged one (LOG-48). */
 async function requireEnd({ knownHead, store }: LoadDeps, { stream, revision }: RunAggregate): Promise<void> {
   const { events } = knownHead?.(stream) ?? { events: 0 }
-  // The log follows the store: what it knows may have come since the run was read.
+  // The log follows the store: its knowledge may be newer than the run that was read.
   if (events <= revision + 1 || (await store.head(stream)) >= events - 1) return
   throw new DamagedStreamError(stream, revision + 1, 'the log has this event, the store has not')
 }
 
-/** As they would have been, had the run stayed in memory. */
+/** Indexes the results as if the run had stayed in memory. */
 async function settleResults({ work }: LoadDeps, { tenant, evidence }: RunAggregate): Promise<void> {
   const settling = settle(evidence, new Pauses())
   if (work === undefined) finish(settling)

@@ -1,4 +1,4 @@
-/** @module An answer with what has to be read for it: the plan of a rollback, the payload of a signal, the envelope that a refusal restored. */
+/** @module Completes an answer with values read from the store: the plan of a rollback, the payload of a signal, the envelope that a refusal restored. */
 import type { Outcome } from '../ledger.ts'
 import type { Reader } from '../read/reader.ts'
 import type { CommandResponse } from '../responses/response-parts.ts'

@@ -1,11 +1,11 @@
 /**
- * @module The last answers of a run that its state is part of. A repeat is answered from here and not from the run's events, which it would have to
- * fold up to the request. Losing them loses time alone: the answer is made again from the stream.
+ * @module Caches the last answers of a run that depend on its state. A repeat is answered from here instead of folding the events of the run up to
+ * the request. Losing an entry costs only time: the answer is made again from the stream.
  */
 import { weigh } from '../../resources/memory-budget.ts'
 import type { CommandResponse } from '../responses/response-parts.ts'
 
-/** Of one run. A repeat comes within moments, from callers that work side by side. */
+/** Limit per run. A repeat comes within moments, from concurrent callers. */
 const MAX_BYTES = 16 * 1024
 
 interface RecentAnswer {
@@ -14,12 +14,12 @@ interface RecentAnswer {
 }
 
 export class RecentAnswers {
-  /** By the revision of the request's first event, the oldest first. */
+  /** By the revision of the first event of the request, oldest first. */
   readonly #answers = new Map<number, RecentAnswer>()
-  /** Of all of them. */
+  /** Total size of the answers, in bytes. */
   bytes = 0
 
-  /** The caller's own: what it does with the body changes none that comes after it. */
+  /** Returns a copy: changes that the caller makes to the body do not affect later answers. */
   get(revision: number): CommandResponse | undefined {
     const answer = this.#answers.get(revision)?.answer
     return answer === undefined ? undefined : withOwnBody(answer)

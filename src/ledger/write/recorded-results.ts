@@ -1,4 +1,4 @@
-/** @module What a run's events say about its evidence: results of tools, failed calls, and since when its context stands. */
+/** @module Folds the evidence of a run from its events: results of tools, failed calls, and since when its context has been established. */
 import { ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type RunState, safeKey } from '../../../projections/run-state.ts'
@@ -11,20 +11,20 @@ import { noteOutcome, saysError, takeQuestion } from '../../domain/validator/gro
 import { weigh } from '../../resources/memory-budget.ts'
 
 export interface Folded {
-  /** After the event. */
+  /** The state after the event. */
   readonly state: RunState
-  /** The context before it. */
+  /** The context before the event. */
   readonly before: JsonObject
 }
 
-/** What a model or an agent wrote: claimed, not observed. It would be evidence for itself. */
+/** The output of a model or an agent is a claim and not an observation; it would be evidence for itself. */
 function isModelOutput(event: RecordedEvent, state: RunState): boolean {
   return 'callId' in event.data && state.calls[safeKey(event.data.callId ?? '')]?.phase === 'model'
 }
 
 export function foldResults(evidence: Evidence, event: RecordedEvent, { state, before }: Folded): void {
   if (state.context !== before) {
-    // A rewind brings back what was established at an earlier event.
+    // A rewind restores what was established at an earlier event.
     const revision = event.type === 'RunRewound' ? event.data.snapshot : event.header.revision
     evidence.results.since = sinceAfter(evidence.results.since, [before, state.context], revision)
     if (event.type === 'RunRewound') forgetLeft(evidence.results.left, revision)
@@ -38,7 +38,7 @@ interface Hearing {
   readonly state: RunState
 }
 
-/** What is no evidence: neither the run's input, nor what was handed over, nor how a call ended. */
+/** Events that are no evidence are ignored: all except the input of a run, its calls, and the results of calls. */
 const EVIDENCE_FOLDS = {
   ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
@@ -97,7 +97,7 @@ function heardResult(event: WithResult, hearing: Hearing): void {
   if (resultRef !== undefined && !isFailed) noteUnread(hearing.evidence, event)
   if (isFailed || (resultRef !== undefined && resultRef.kept !== false)) return
   const asked = takeQuestion(hearing.evidence.results, event.data.callId)
-  // Of one that nobody can read it is known that it came: what was answered before is the latest no more.
+  // A result that cannot be read is still known to have arrived, so an earlier answer is no longer the latest.
   const value = result ?? null
   addToolResult(hearing.evidence, { value, revision: event.header.revision, asked, bytes: weigh(value) })
 }
@@ -108,7 +108,7 @@ function noteCall({ data, header }: Ended, { evidence, state }: Hearing, isFaile
   noteOutcome(evidence.results, data.callId, { tool: call.tool, revision: header.revision }, isFailed)
 }
 
-/** The run's input, where it is stored beside the events. */
+/** Notes the input of the run if it is stored apart from the events. */
 function noteUnreadInput(
   { unread }: Evidence,
   { data: { inputRef }, header }: Extract<RecordedEvent, { type: 'RunStarted' }>,
@@ -116,7 +116,7 @@ function noteUnreadInput(
   if (inputRef !== undefined) unread.push({ digest: inputRef.digest, revision: header.revision })
 }
 
-/** Of a result that is stored beside the events its name is noted; of one of which only a digest is on record nothing can be heard. */
+/** Notes the reference to a result that is stored apart from the events. A result recorded only as a digest cannot be read. */
 function noteUnread({ unread }: Evidence, { data, header }: WithResult): void {
   const { callId, resultRef } = data
   if (resultRef === undefined || resultRef.kept === false) return

@@ -1,4 +1,4 @@
-/** @module Redaction on the way of a command: which rules are in force, what they leave out of it, and what the events say of that (RUN-94 to RUN-99). */
+/** @module Redaction of commands: which rules are in force, what they leave out of a command, and what the events record about it (RUN-94 to RUN-99). */
 import type { Command } from '../../../schemas/commands.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
@@ -39,7 +39,7 @@ interface InForce {
   readonly rules: RedactionInForce
   /** Digest of the rules. */
   readonly policy: string
-  /** They are not the ones that are on record: the next event of the run says so. */
+  /** Whether the rules differ from the recorded ones, so that the next event of the run has to record them. */
   readonly isNew: boolean
 }
 
@@ -49,35 +49,35 @@ const joined = new WeakMap<RedactionInForce, WeakMap<RedactionInForce, InForce>>
 interface Redacting {
   readonly run: RunAggregate
   readonly pending: PendingCommand
-  /** What the operator declares now. */
+  /** The policy that the operator declares now. */
   readonly tenant: PolicyObject | undefined
   readonly sealer: Sealer
-  /** Absent: this ledger has no place for the keys of subjects. */
+  /** Absent if this ledger cannot store the keys of data subjects. */
   readonly subjects: SubjectKeys | undefined
 }
 
-/** Leaves out of the command what the rules say, has it decided, and lets the events say so. */
+/** Redacts the command according to the rules, has it decided, and marks the events accordingly. */
 export function* decideRedacted(redacting: Redacting, decide: () => Decision | Paced<Decision>): Paced<Decision> {
   const { run, pending, tenant, sealer, subjects } = redacting
   const inForce = rulesInForce(run.state?.policy.redaction, tenant, pending)
   const key = blindKeyOf(sealer, run.tenant, run.stream)
   const fault = ownFault(run, pending) ?? (yield* leaveOut(pending, inForce.rules, { key, run, subjects }))
   if (fault !== undefined) return refuse(fault)
-  // A run says what is in force when it starts.
+  // A run records the rules in force when it starts.
   const isNew = run.state !== undefined && inForce.isNew
   const decided = decide()
   const decision = isPaced(decided) ? yield* decided : decided
   return yield* markedDecision(decision, { ...inForce, isNew }, { sent: pending.sent, kept: pending.kept, key })
 }
 
-/** Of the rules that a run which begins declares itself: those of its tenant were looked at when they were read. */
+/** Validates the rules that a new run declares itself; rules of its tenant were validated when they were read. */
 function ownFault({ state }: RunAggregate, { command }: PendingCommand): Refusal | undefined {
   if (state !== undefined || command.kind !== 'start') return undefined
   const { policy } = command.body
   return typeof policy === 'object' ? redactionFault(policy) : undefined
 }
 
-/** Whoever starts or resumes a run is told what its calls are found by whose arguments were left out. It is on no record. */
+/** Adds the call key to the answer to the start or resumption of a run: calls with redacted arguments are found by it. The key is not recorded. */
 export function withCallKey(sealer: Sealer, run: RunAggregate, outcome: Extract<Outcome, { ok: true }>): Outcome {
   const { calls } = blindKeyOf(sealer, run.tenant, run.stream)
   return { ...outcome, body: { ...outcome.body, callKey: Buffer.from(calls).toString('base64url') } }
@@ -104,25 +104,25 @@ function rulesInForce(
 
 const textOf = (rules: RedactionInForce): string => canonicalJson(rules as unknown as Json)
 
-/** A rule that was in force stays so; where they become too many, those that nobody declares any more go first. */
+/** A rule that was in force stays in force. If there are too many, rules that are no longer declared are dropped first. */
 function unionOf(own: RedactionInForce | undefined, tenant: RedactionInForce | undefined): RedactionInForce {
   const all = joinedRules(own, tenant)
   if (all.length <= REDACTION_RULES_IN_FORCE_MAX) return all
   return joinedRules(tenant, own).slice(0, REDACTION_RULES_IN_FORCE_MAX)
 }
 
-/** Why the rules of a policy cannot be used; undefined where they can. */
+/** Why the redaction rules of a policy cannot be used; undefined if they can. */
 export function redactionFault({ redaction = [] }: PolicyObject): Refusal | undefined {
   return declaredFault(redaction)
 }
 
-/** Leaves out of the command what the rules say. The command that was sent stays with it for as long as it is under way, and no longer. */
+/** Redacts the command according to the rules. The original command is kept only while the command is being processed. */
 function* leaveOut(
   pending: PendingCommand,
   rules: RedactionInForce,
   { key, run, subjects }: { key: BlindKey; run: RunAggregate; subjects: SubjectKeys | undefined },
 ): Paced<Refusal | undefined> {
-  // Decided again, it is the same value that was stored for it.
+  // If the command is decided again, the stored large value has to be the same object.
   if (pending.redactedBy === rules) return undefined
   pending.asSent ??= pending.command
   const command = pending.asSent
@@ -150,7 +150,7 @@ function* leaveOut(
   return undefined
 }
 
-/** Texts that are only left out, as findings are, have their digests under the key of the run. */
+/** Texts that are only left out, such as findings, have their digests under the key of the run. */
 function envUnder(key: BlindKey, keeping?: Keeping): RedactionEnv {
   const blind = (text: string, keep?: Keep): string =>
     keep === undefined || keeping === undefined ? blindValue(key.values, text) : keeping.blind(text, keep)
@@ -176,7 +176,7 @@ export function blindKeyOf({ ring }: Sealer, tenant: string, stream: string): Bl
   return deriveBlindKey(oldest.secret, tenant, stream)
 }
 
-/** The decision, its events saying what they lack; before them, once, which rules are in force from here on. */
+/** The decision with its events marked as redacted, preceded once by an event with the rules in force from here on. */
 function* markedDecision(
   decision: Decision,
   { rules, policy, isNew }: InForce,

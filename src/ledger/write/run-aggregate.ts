@@ -1,6 +1,6 @@
 /**
- * @module A run kept folded in memory. Its state runs ahead of the disk: a decision may build on appends that still wait. When one of
- * them fails the cached run is dead, and whoever built on it decides again from what the store holds.
+ * @module A folded run in memory. Its state is ahead of the disk: a decision may build on pending appends. If one of them fails, the cached run is
+ * dead, and decisions that built on it are made again from the contents of the store.
  */
 import { randomInt } from 'node:crypto'
 import { eachOf } from '../../../projections/fold-table.ts'
@@ -17,7 +17,7 @@ import type { Append, AppendResult, EventStore } from '../../store/event-store.t
 import { RecentAnswers } from './recent-answers.ts'
 import { foldResults } from './recorded-results.ts'
 
-/** The chain's end: what the next event is linked to. */
+/** End of the hash chain, to which the next event is linked. */
 export interface Head {
   readonly revision: number
   readonly digest: string
@@ -25,19 +25,19 @@ export interface Head {
   readonly ringIndex: number
 }
 
-/** What a run takes beside its context and evidence, before its first event. */
+/** Bytes of a run without its context and evidence, before its first event. */
 const RUN_BYTES = 8_192
 
-/** What comes after it comes in the same turn, behind what waits already. */
+/** A continuation of this promise runs in the same turn, after the microtasks already queued. */
 const SETTLED = Promise.resolve()
 
-/** Where a run stands that has no append under way. */
+/** State of a run without pending appends. */
 export interface RunEnd {
   readonly dead: boolean
   readonly revision: number
 }
 
-/** Of the established context, and of that and the one of the last snapshot together. */
+/** Sizes of the established context, and of that context together with the context of the last snapshot. */
 interface Weighed {
   readonly context: JsonObject | undefined
   readonly snapshot: JsonObject | undefined
@@ -55,7 +55,7 @@ type AppendStore = Pick<EventStore, 'append' | 'exclusive'>
 
 export type FollowedResult =
   | AppendResult
-  /** Not handed over: an append that it was built on failed. */
+  /** Not handed over, because an append that it was built on failed. */
   | { readonly kind: 'not-sent' }
 
 export class RunAggregate {
@@ -65,19 +65,22 @@ export class RunAggregate {
   state: RunState | undefined
   evidence: Evidence = emptyEvidence(randomInt(2 ** 31))
   head: Head | undefined
-  /** Revision up to which a cached fold of this run is kept. */
+  /** Revision up to which a fold of this run is cached. */
   cachedRevision = -1
-  /** Of the state but for its contexts: estimated event by event, and set right whenever the whole state is measured. */
+  /** Size of the state without its contexts: estimated event by event, and corrected whenever the whole state is measured. */
   stateBytes = RUN_BYTES
-  /** What the cache of runs counts it as. */
+  /** Size with which the cache of runs counts this run. */
   keptBytes = 0
   readonly answers = new RecentAnswers()
-  /** Of the context, where it was written by this process. */
+  /** Texts of the members of the context, if this process wrote it. */
   memberTexts: MemberTexts | undefined
   #weighed: Weighed = { context: undefined, snapshot: undefined, contextBytes: 0, bytes: 0 }
-  /** Until it resolves, a decision on this run is being made in pieces, and no other may be begun. */
+  /** Until this resolves, a paced decision on this run is in progress, and no other may begin. */
   paused: Promise<void> | undefined
-  /** Called by itself, soon after the last append under way is settled, where no other is under way by then. It is passed what it needs, and need not ask back. */
+  /**
+   * Called automatically soon after the last pending append has settled, unless another one is pending by then. Its argument has all it needs, so it
+   * need not access the run.
+   */
   onIdle: ((end: RunEnd) => void) | undefined
   #dead = false
   readonly #underWay = new Set<Promise<FollowedResult>>()
@@ -102,7 +105,7 @@ export class RunAggregate {
     return this.head?.revision ?? -1
   }
 
-  /** An upper estimate of the memory this run takes; of a context only what is new in it is walked. */
+  /** Upper estimate of the memory of this run in bytes; only new parts of a context are walked. */
   get bytes(): number {
     const { context, snapshot } = this.state ?? {}
     if (context !== this.#weighed.context || snapshot?.context !== this.#weighed.snapshot)
@@ -121,15 +124,15 @@ export class RunAggregate {
     this.state = evolveRun(this.state, event)
     this.stateBytes += stateBytesOf(event)
     const { policy } = this.state
-    // The rules of relay ask nothing of it.
+    // The rules of the relay policy need no evidence.
     if (policy.base === 'relay' && policy.ungrounded === 'off') return
     foldResults(this.evidence, event, { state: this.state, before: context ?? {} })
   }
 
   /**
-   * Hands an append over and follows it to its outcome; anything but `appended` ends this cached run. It is handed over while those before it
-   * still wait only to a store which nobody else writes: elsewhere another writer's event may stand in the place of the one that failed, and
-   * what was built on that one would be appended to a stranger's, its link broken for good.
+   * Hands an append over and follows it to its result; any result but `appended` ends this cached run. An append is handed over while earlier ones
+   * are pending only if no other process writes to the store. Otherwise another writer's event may take the place of a failed one, and the next
+   * append would follow a foreign event with its link broken for good.
    */
   append(store: AppendStore, append: Append): Promise<FollowedResult> {
     const earlier = store.exclusive === true || this.idle ? undefined : this.#last
@@ -148,7 +151,7 @@ export class RunAggregate {
     return settled
   }
 
-  /** In one step: a run that seems idle before it is known to be dead would take an append onto what was never written. */
+  /** In one step: a run that appears idle before it is known to be dead would accept an append after an event that was never written. */
   #settled(settled: Promise<FollowedResult>, appended: boolean): void {
     this.#underWay.delete(settled)
     if (!appended) this.#dead = true
@@ -159,20 +162,20 @@ export class RunAggregate {
     if (this.idle) this.onIdle?.({ dead: this.#dead, revision: this.revision })
   }
 
-  /** After the one before it, which came after all others. */
+  /** Waits for the previous append, which itself waited for all earlier ones. */
   async #inTurn(earlier: Promise<FollowedResult>, store: AppendStore, append: Append): Promise<FollowedResult> {
     await earlier.catch(() => undefined)
     return this.#dead ? { kind: 'not-sent' } : store.append(append)
   }
 
-  /** Resolves once everything the state holds now is durable: true; or false where some of it never will be. */
+  /** Resolves to true once everything in the current state is durable, or to false if a part of it never will be. */
   async durable(): Promise<boolean> {
-    // Answers may come out of order: each is waited for.
+    // Results may arrive out of order, so each one is awaited.
     if (!this.#dead) await Promise.allSettled(this.#underWay)
     return !this.#dead
   }
 
-  /** Holds decisions up until the result is called. */
+  /** Blocks decisions until the returned function is called. */
   pause(): () => void {
     let goOn = (): void => {}
     this.paused = new Promise((resolve) => {
@@ -184,22 +187,22 @@ export class RunAggregate {
     }
   }
 
-  /** Ends this cached run: nothing is decided on it any more. */
+  /** Ends this cached run: no further decision is made on it. */
   kill(): void {
     this.#dead = true
   }
 
-  /** Resolves when no append is under way: only then may the stream be loaded again. */
+  /** Resolves when no append is pending; the stream must not be loaded again before that. */
   async drained(): Promise<void> {
     while (!this.idle) await Promise.allSettled(this.#underWay)
   }
 }
 
-// What an event leaves in the state of its run, in bytes of memory.
+// What an event adds to the state of its run, in bytes of memory.
 const EVENT_BYTES = 300
 const CALL_BYTES = 1_500
 
-/** `whole`: beside what any event leaves, the body itself. */
+/** `whole`: the body itself is added to what any event adds. */
 const LEFT_BYTES = {
   ...eachOf(0, 'UsageRecorded', 'ToolCallLeaseRenewed', 'SnapshotTaken'),
   ...eachOf(0, 'ToolDefinitionsSeen', 'CaptureGap'),
@@ -240,7 +243,7 @@ const LEFT_BYTES = {
   ...eachOf(EVENT_BYTES, 'BranchOffered', 'BranchReceived', 'ForkJoined'),
 } satisfies Record<RunEventType, number | 'whole'>
 
-/** Arguments, results and payloads do not stay in the state; what an agent registers does, whole. */
+/** Arguments, results and payloads do not stay in the state; what an agent registers stays in full. */
 export function stateBytesOf({ type, data }: RecordedEvent): number {
   const left = LEFT_BYTES[type]
   return left === 'whole' ? EVENT_BYTES + weigh(data) : left

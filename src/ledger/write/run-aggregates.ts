@@ -1,6 +1,6 @@
 /**
- * @module Recent runs, folded, in a cache that is bounded in bytes; a cold one is loaded once however many ask for it. At any moment at most
- * one cached run of a stream may decide: two could append past each other, onto revisions that neither of them was decided on.
+ * @module Recent runs, folded, in a cache bounded in bytes; concurrent requests for a cold run load it once. At any time at most one cached run of a
+ * stream may decide: two could append past each other, to revisions that neither of them was decided on.
  */
 import { LRUCache } from 'lru-cache'
 import { runStream } from '../../../schemas/names.ts'
@@ -11,17 +11,17 @@ import type { LeaseClock } from './lease-clock.ts'
 import { loadRun } from './load-run.ts'
 import type { RunAggregate, RunEnd } from './run-aggregate.ts'
 
-/** Cold runs that are read at once: each holds pages of the store beside what it folds. */
+/** Limit of concurrent loads: each holds pages of the store in addition to the state that it folds. */
 const LOADS = { atOnce: 16, waiting: 2_000 } as const
-/** The cache counts a run anew once its weight has changed by this part of it: that costs as much as finding it. */
+/** The cache updates the weight of a run only if it has changed by one part in this number, because updating costs as much as a lookup. */
 const WEIGHT_PARTS = 16
-/** Runs that the cache has let go of while their appends are under way may take this part of its bytes besides. */
+/** Fraction of the cache size that evicted runs with pending appends may take in addition. */
 const STRAY_PART = 0.25
 const OVERLOADED_RETRY_MS = 1_000
 
 export interface RunAggregateLimits {
   readonly maxBytes: number
-  /** Absent: as many as the bytes allow. */
+  /** If absent, only `maxBytes` limits the number of runs. */
   readonly maxRuns?: number | undefined
 }
 
@@ -39,12 +39,12 @@ export class RunAggregates {
   readonly #maxBytes: number
   readonly #hot: LRUCache<string, RunAggregate>
   readonly #loads = new AdmissionQueue('runs that have to be loaded', LOADS)
-  /** Runs with appends under way, which must not be loaded a second time even where the cache has let go of them. */
+  /** Runs with pending appends, which must not be loaded a second time even if the cache has evicted them. */
   readonly #busy = new Map<string, RunAggregate>()
-  /** Bytes of those that the cache has let go of. */
+  /** Bytes of the evicted runs with pending appends, by stream. */
   readonly #strays = new Map<string, number>()
   #strayBytes = 0
-  /** Runs being loaded, and those loaded in this turn of the event loop: who waited for them decides on them first. */
+  /** Runs being loaded, and runs loaded in this turn of the event loop: the callers that waited for a run decide on it first. */
   readonly #loading = new Map<string, Loading>()
 
   constructor(deps: RunAggregateDeps, { maxBytes, maxRuns }: RunAggregateLimits) {
@@ -57,7 +57,7 @@ export class RunAggregates {
     })
   }
 
-  /** Of the runs in the cache, and of those that are held while their appends are under way. */
+  /** Bytes of the runs in the cache, and of those held because of pending appends. */
   get bytes(): number {
     return this.#hot.calculatedSize + this.#strayBytes
   }
@@ -67,8 +67,8 @@ export class RunAggregates {
   }
 
   /**
-   * The run, folded up to its last append. Its `state` is undefined where no such run exists. Rejects with `OverloadedError` where a cold run
-   * would find no room, as the runs with appends under way take it all.
+   * The run, folded up to its last append. Its `state` is undefined if the run does not exist. Rejects with `OverloadedError` if there is no room for
+   * a cold run because runs with pending appends take it all.
    */
   get(tenant: string, runId: string): RunAggregate | Promise<RunAggregate> {
     const stream = runStream(tenant, runId)
@@ -80,7 +80,7 @@ export class RunAggregates {
     return this.#startLoading(stream, { tenant, runId })
   }
 
-  /** Whether decisions may be made on this cached run: it is the one that everyone who asks now gets. */
+  /** Whether decisions may be made on this cached run: it is the one that `get` returns now. */
   owns(run: RunAggregate): boolean {
     return this.#owner(run.stream, this.#hot.peek(run.stream)) === run
   }
@@ -109,7 +109,7 @@ export class RunAggregates {
 
   async #load(stream: string, of: { tenant: string; runId: string }): Promise<RunAggregate> {
     this.#hot.delete(stream)
-    // An append of the dead run that is still on its way could match the revision that a new decision is made on.
+    // A pending append of the dead run could match the revision on which a new decision is made.
     for (let busy = this.#busy.get(stream); busy !== undefined; busy = this.#busy.get(stream)) {
       await busy.drained()
       if (busy.idle) this.#release(busy)
@@ -120,7 +120,7 @@ export class RunAggregates {
     return run
   }
 
-  /** The newest, under about its weight as it is now. A run that outweighs the whole cache has it for itself. */
+  /** Puts the run at the front of the cache with its approximate current weight. A run larger than the whole cache has the cache to itself. */
   #keep(run: RunAggregate): void {
     const { stream, bytes } = run
     const change = Math.abs(bytes - run.keptBytes)
@@ -136,7 +136,7 @@ export class RunAggregates {
     this.#strays.delete(stream)
   }
 
-  /** Keeps a run that has appends under way findable until they are settled. */
+  /** Keeps a run with pending appends findable until they have settled. */
   hold(run: RunAggregate): void {
     if (!run.dead) this.#keep(run)
     if (this.#busy.get(run.stream) === run) return
@@ -153,7 +153,7 @@ export class RunAggregates {
     if (revision - run.cachedRevision >= dueEvents) saveFold(this.#deps, run)
   }
 
-  /** Lets go of a run that the store has moved past. */
+  /** Drops a cached run that is behind the store. */
   drop(run: RunAggregate): void {
     run.kill()
     if (this.#hot.peek(run.stream) === run) this.#hot.delete(run.stream)
@@ -168,7 +168,7 @@ export class RunAggregates {
     if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS / 4) saveFold(this.#deps, run)
   }
 
-  /** Every cached run lets go: after the store reopened, only what it holds counts. */
+  /** Drops every cached run: after the store reopened, only its contents count. */
   clear(): void {
     for (const run of [...this.#hot.values(), ...this.#busy.values()]) run.kill()
     this.#hot.clear()

@@ -1,4 +1,4 @@
-/** @module Results and inputs that are stored beside the events, read before a handoff is judged by them: calls pay nothing for them. */
+/** @module Reads results and inputs stored apart from the events before a handoff is judged by them, so that calls do not pay for it. */
 import { safeKey } from '../../../projections/run-state.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { type Paced, Pauses } from '../../domain/paced.ts'
@@ -10,11 +10,14 @@ import type { RunAggregate } from './run-aggregate.ts'
 
 interface Reading {
   readonly values: Pick<ValueStore, 'value'>
-  /** Does paced work while others have their turns. */
+  /** Runs paced work in turns with other work. */
   readonly inTurns: (work: Paced<unknown>) => unknown
 }
 
-/** One by one, each indexed before the next is read: memory is that of one. On a paused run. Throws `DamagedStreamError` for one that is missing or altered. */
+/**
+ * Reads values one by one and indexes each before the next, so that only one is in memory. The run has to be paused. Throws `DamagedStreamError` for
+ * a missing or altered value.
+ */
 export async function readUnread(run: RunAggregate, { values, inTurns }: Reading): Promise<void> {
   const { evidence } = run
   for (let next = evidence.unread[0]; next !== undefined; next = evidence.unread[0]) {

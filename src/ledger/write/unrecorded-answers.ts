@@ -1,4 +1,4 @@
-/** @module Answers of commands that append nothing: refusals, repeats, what stands already, and what has to be read before deciding. */
+/** @module Answers to commands that append nothing: refusals, repeats, states already reached, and decisions that need something read first. */
 import { safeKey } from '../../../projections/run-state.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
@@ -19,7 +19,7 @@ export interface UnrecordedDeps extends OutcomeDeps {
   readonly sealer: Sealer
 }
 
-/** Each of them holds only if all that it was made on is durable, and nobody else has written since: else the command is decided again. */
+/** An answer is valid only if everything that it is based on is durable, and no other process has written since; otherwise the command is decided again. */
 export class UnrecordedAnswers {
   readonly #deps: UnrecordedDeps
 
@@ -31,7 +31,7 @@ export class UnrecordedAnswers {
     return { ...this.#settled(run, () => ({ kind: 'refusal', refusal })), refusedNow: true }
   }
 
-  /** The run stands already as the command would have it. */
+  /** The run is already in the state that the command asks for. */
   asIs(run: RunAggregate, command: RunCommand): Attempt {
     return this.#settled(run, this.#deps.reader.asIs(run, command))
   }
@@ -75,7 +75,7 @@ export class UnrecordedAnswers {
     return 'again'
   }
 
-  /** The same request again: its own answer, or a refusal where the key came with another one. */
+  /** A repeated request: its original answer, or a refusal if the key was used with a different request. */
   async repeat(run: RunAggregate, pending: PendingCommand, revision: number): Promise<Outcome | 'again'> {
     const { reader, sealer } = this.#deps
     if (!(await reader.isCurrent(run))) return 'again'
@@ -97,7 +97,7 @@ export class UnrecordedAnswers {
     return outcomeOf(this.#deps, run, answer, { revision: request.lastRevision, replayed: true })
   }
 
-  /** Of the run only what the answer needs is read: often nothing. */
+  /** Reads only the parts of the run that the answer needs, which is often nothing. */
   async #answerAgain(run: RunAggregate, request: RecordedRequest, revision: number): Promise<CommandResponse> {
     const { events, lastRevision } = request
     const alone = responseOfEvents(events, run.runId)

@@ -1,6 +1,7 @@
 /**
- * @module The write path: load, decide, seal, append, answer. Deciding and sealing happen in one synchronous step on the cached run, or, where that would take long,
- * while no other decision on it is begun, so that decisions of one run never interleave; waiting for the disk comes after, and many wait together.
+ * @module The write path: load, decide, seal, append, answer. Deciding and sealing are one synchronous step on the cached run; a long decision is
+ * made in pieces while no other decision on the run begins. Decisions of one run therefore never interleave. Waiting for the disk comes afterwards,
+ * and many requests wait together.
  */
 
 import { safeKey } from '../../../projections/run-state.ts'
@@ -27,7 +28,7 @@ import type { RunAggregate } from './run-aggregate.ts'
 import { UnrecordedAnswers } from './unrecorded-answers.ts'
 import { contended, idempotencyInFlight, keyReused, loadRefusal, refused, revisionConflict } from './write-refusals.ts'
 
-/** A decision that meets other writers is made again this often before the caller is asked to. */
+/** Number of times a decision that conflicts with other writers is made before the caller is asked to retry. */
 const DECIDE_AGAIN_MAX = 8
 const DECIDE_AGAIN_MS = 5
 
@@ -37,9 +38,9 @@ export interface WriteDeps extends AppendDeps, LargeDeps {
   readonly ledgerId: string
   readonly tenantPolicy?: TenantPolicies | undefined
   readonly stoppedLog: DecideInput['stoppedLog']
-  /** Keys of those whose values are kept encrypted. */
+  /** Keys of data subjects whose values are kept encrypted. */
   readonly subjects?: SubjectKeys | undefined
-  /** Absent: large decisions are made as they come, and on nobody's account. */
+  /** If absent, large decisions are made as they arrive and are not charged to any caller. */
   readonly work?: WorkQueue | undefined
 }
 
@@ -47,11 +48,11 @@ type Loaded = { readonly hot: RunAggregate } | { readonly refusal: Refusal }
 
 interface Decided<D = Decision> {
   readonly decision: D
-  /** What was written out for it. */
+  /** The canonical texts that were written for the decision. */
   readonly texts: CanonicalTexts
 }
 
-/** The way of commands into their runs. */
+/** The operations through which commands reach their runs. */
 export type RunWrites = Pick<WritePath, 'execute' | 'executeInOrder'>
 
 export class WritePath {
@@ -73,7 +74,7 @@ export class WritePath {
     return pending.requestId === undefined ? this.#settled(pending) : this.#settledOnce(pending)
   }
 
-  /** The same request again while the first is under way is refused. */
+  /** Refuses a repeated request while the first one is being processed. */
   async #settledOnce(pending: PendingCommand): Promise<Outcome> {
     const inFlight = `${pending.caller.tenant}\n${pending.runId}\n${pending.requestId}`
     if (this.#inFlight.has(inFlight)) return refused(idempotencyInFlight())
@@ -85,7 +86,7 @@ export class WritePath {
     }
   }
 
-  /** Commands of one run, decided in order; as far as they can be, without waiting for each other's disk write. */
+  /** Executes commands of one run, decided in order and as far as possible without waiting for each other's disk write. */
   async executeInOrder(
     caller: Caller,
     runId: string,
@@ -134,7 +135,7 @@ export class WritePath {
     return settled.then((outcome) => this.#withTerms(pending, outcome))
   }
 
-  /** Whoever starts or resumes a run is told what this ledger takes, which is on no record. */
+  /** Adds the limits of this ledger to the answer to the start or resumption of a run; they are not recorded. */
   #withTerms({ caller, command }: PendingCommand, outcome: Outcome): Outcome {
     if (command.kind !== 'start' || !outcome.ok) return outcome
     const told = { ...outcome, body: { ...outcome.body, valueMaxBytes: this.#large.maxBytes } }
@@ -143,7 +144,7 @@ export class WritePath {
     return withCallKey(this.#deps.sealer, run, told)
   }
 
-  /** At once where the run is in memory. */
+  /** Synchronous if the run is in memory. */
   #load(pending: PendingCommand): Loaded | Promise<Loaded> {
     const run = this.#deps.runs.get(pending.caller.tenant, pending.runId)
     return run instanceof Promise ? run.then((hot) => ({ hot }), this.#loadRefused) : { hot: run }
@@ -153,10 +154,10 @@ export class WritePath {
 
   readonly #failed = (error: unknown): Outcome => refused(loadRefusal(error, this.#deps.store))
 
-  /** Decides and seals at once, or as soon as a decision that pauses is made; what is settled waits for the disk. On a run that is not paused. */
+  /** Decides and seals at once, or as soon as a paced decision is made; `settled` waits for the disk. The run must not be paused. */
   #try(run: RunAggregate, pending: PendingCommand): Attempt | Promise<Attempt> {
     if (run.dead || !this.#deps.runs.owns(run)) return AGAIN
-    // Those that lie beside the events, too.
+    // Values stored apart from the events are evidence too.
     if (run.evidence.unread.length > 0 && JUDGED_BY_RESULTS.has(pending.command.kind)) {
       return this.#large.readFirst(run, partyOf(pending.caller))
     }
@@ -165,7 +166,7 @@ export class WritePath {
       return { refusedNow: false, undecided: true, settled: this.#unrecorded.repeat(run, pending, repeated) }
     }
     const { ifMatch } = pending.info
-    // A key that came with another request is that first: no revision would make it right.
+    // A reused key takes precedence over the revision check: no revision would make the request valid.
     if (ifMatch !== undefined && ifMatch !== run.revision && pending.reusedKey !== true) {
       return this.#unrecorded.refuse(run, revisionConflict(ifMatch, run.revision))
     }
@@ -195,7 +196,7 @@ export class WritePath {
     const goOn = run.pause()
     try {
       const decision = await work.writes.inTurns(deciding, party)
-      // Meanwhile an append that it was made on may have failed.
+      // An append that the decision was based on may have failed in the meantime.
       if (run.dead || !this.#deps.runs.owns(run)) return AGAIN
       return work.writes.doing(party, () => this.#carryOut(run, pending, { decision, texts }))
     } finally {
@@ -205,7 +206,7 @@ export class WritePath {
 
   #decide(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Decision | Paced<Decision> {
     const tenant = this.#deps.tenantPolicy?.(run.tenant)
-    // Most runs are asked no more than this.
+    // The fast path: most runs have no redaction rules.
     if ((tenant?.redaction ?? run.state?.policy.redaction ?? declaredRules(pending)) === undefined)
       return this.#decideAsIs(run, pending, texts)
     const asIs = (): Decision | Paced<Decision> => this.#decideAsIs(run, pending, texts)
@@ -281,7 +282,7 @@ export class WritePath {
       return this.#appender.append(run, pending, { decision: { kind: 'append', drafts: [...before, record] }, texts })
     }
     if (before.length === 0) return this.#unrecorded.refuse(run, refusal)
-    // Facts met on the way are no answer: the request stays unremembered, as every one that records nothing of its own.
+    // Facts that were found along the way are no answer: the request is not remembered, as with any request that records nothing of its own.
     const met = { kind: 'append', drafts: before } as const
     const append = (placed: Decision & { kind: 'append' }): Attempt =>
       this.#appender.append(run, pending, { decision: placed, texts, instead: refusal })
@@ -299,7 +300,7 @@ function declaredRules({ command }: PendingCommand): unknown {
   return command.kind === 'start' && typeof command.body.policy === 'object' ? command.body.policy.redaction : undefined
 }
 
-/** It may hold a large value: arguments, a result, the input of a run, or its output. */
+/** Whether the command may hold a large value: arguments, a result, or the input or output of a run. */
 function mayBeLarge({ kind }: RunCommand): boolean {
   return kind === 'claim' || kind === 'settle' || kind === 'resolve' || kind === 'start' || kind === 'complete'
 }

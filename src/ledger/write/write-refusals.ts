@@ -1,4 +1,4 @@
-/** @module What the write path itself refuses: the domain was not asked, or its answer did not hold. */
+/** @module Refusals of the write path itself: the domain was not called, or its decision could not be appended. */
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { OverloadedError } from '../../resources/overloaded-error.ts'
 import { type EventStore, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'
@@ -65,7 +65,7 @@ export function storeUnavailable(detail: string, retryAfterMs: number): Refusal 
   return refusal('store-unavailable', `the store takes no writes now: ${detail}`, { retryAfterMs })
 }
 
-/** Of a store that does not take a write: one that went backwards takes no other either, and no waiting mends it. */
+/** The refusal if the store does not accept a write. A store that went backwards accepts no other write either, and waiting does not help. */
 export function notTaken(store: Pick<EventStore, 'status'>, detail: string, retryAfterMs: number): Refusal {
   const { loss, detail: why = detail } = store.status()
   return loss === undefined ? storeUnavailable(detail, retryAfterMs) : refusal('store-went-back', why)
@@ -80,7 +80,7 @@ export function overloaded({ message, retryAfterMs }: OverloadedError): Refusal 
   return refusal('overloaded', message, { retryAfterMs })
 }
 
-/** The refusal behind an error of the store or of what it holds. Anything else is broken machinery, and thrown on. */
+/** The refusal for an error of the store or of its contents. Any other error is a bug and is rethrown. */
 export function loadRefusal(error: unknown, store: EventStore): Refusal {
   if (error instanceof DamagedStreamError) return refusal('stream-damaged', error.message)
   if (error instanceof StreamDeletedError) return refusal('stream-damaged', error.message)

@@ -1,4 +1,4 @@
-/** @module The write side of a ledger over one set of cached runs: what decides, seals and appends, and what reads the state of a run. */
+/** @module Assembles the write side of a ledger over one set of cached runs: deciding, sealing and appending, and reading the state of runs. */
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { cacheWithin } from '../../resources/sized-cache.ts'
 import type { EventStore } from '../../store/event-store.ts'

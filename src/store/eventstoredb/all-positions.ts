@@ -1,4 +1,4 @@
-/** @module Places in `$all` as text: commit and prepare position, decimal, with a slash between them. */
+/** @module Positions in `$all` as text: commit and prepare position in decimal, separated by a slash. */
 import type { Position as AllPosition } from '@eventstore/db-client'
 import type { Position } from '../event-store.ts'
 
@@ -8,7 +8,7 @@ export function positionText({ commit, prepare }: AllPosition): Position {
   return `${commit}/${prepare}`
 }
 
-/** Throws `TypeError` for text that is no position. */
+/** Throws `TypeError` for text that is not a position. */
 export function parseAllPosition(position: Position): AllPosition {
   const [, commit, prepare] = (typeof position === 'string' && FORM.exec(position)) || []
   if (commit === undefined || prepare === undefined) throw new TypeError('not a position of this store')

@@ -1,6 +1,6 @@
 /**
- * @module Reads of `$all`. Only subscriptions honour a filter, so a page is a subscription with a filter of the server's that is left
- * when it has seen enough: the end is known beforehand, by a look backwards, and the filter lets that last event through as well.
+ * @module Reads of `$all`. Only subscriptions support a filter, so a page is a filtered subscription that is cancelled once the page is full. The end is
+ * determined beforehand by a backward read, and the filter matches that last event as well.
  */
 import {
   type Position as AllPosition,
@@ -25,16 +25,16 @@ import { PAGE_CHARS, PAGE_RECORDS, type ReadDeps, readHead } from './stream-read
 
 export interface ScanDeps extends ReadDeps {
   readonly last: LastPosition
-  /** Sees each event as the server gave it, before its page is handed on; again where a page is read again. */
+  /** Called with each event as the server returned it, before its page is yielded; called again if a page is read again. */
   readonly onEvent?: (event: RecordedEvent) => void
-  /** Where it is given, those who follow the store are told what others were told a moment ago. */
+  /** If set, followers of the store get pages that were read for others shortly before. */
   readonly recent?: RecentPages
 }
 
-/** Events that the server looks at in one step. */
+/** Number of events that the server searches in one step. */
 const SEARCH_WINDOW = 200
 
-/** Between events of others that it steps over, the server says every so often that it is at work. */
+/** Filter for the ledger's streams. While it skips other events, the server's checkpoints show that it is still working. */
 export function ledgerFilter(): ReturnType<typeof streamNameFilter> {
   return streamNameFilter({
     prefixes: [...LEDGER_PREFIXES],
@@ -44,11 +44,11 @@ export function ledgerFilter(): ReturnType<typeof streamNameFilter> {
 }
 
 export interface ScanOptions extends ReadAllOptions {
-  /** Whoever is woken by what comes later need not look for it: the end is where it was when the scan began. */
+  /** The reader is woken for later events and need not look for them: the end stays where it was when the scan began. */
   readonly isWoken?: boolean
 }
 
-/** Throws `TypeError` for text that is no position, `StoreUnavailableError`. */
+/** Throws `TypeError` for text that is not a position, and `StoreUnavailableError`. */
 export async function* scanAll(deps: ScanDeps, options: ScanOptions): AsyncGenerator<ScanPage> {
   const { after, until, tenant, isWoken = false } = options
   const limit = until === undefined ? undefined : parseAllPosition(until)
@@ -74,7 +74,7 @@ function lower(a: AllPosition | undefined, b: AllPosition | undefined): AllPosit
 interface PageRequest {
   /** Exclusive. */
   readonly at: AllPosition | undefined
-  /** Inclusive; an event of the filter lies there or beyond. */
+  /** Inclusive; an event that matches the filter is at this position or after it. */
   readonly end: AllPosition
   readonly streams: TenantStreams | undefined
 }
@@ -84,7 +84,7 @@ interface Page {
   readonly upTo: AllPosition
 }
 
-/** Who asks for what is older than what was read last, and for one tenant of it, reads for itself. */
+/** A reader that filters by tenant and starts before the shared range reads its own pages. */
 async function nextPage(deps: ScanDeps, request: PageRequest, { isShared = false }: ScanOptions): Promise<Page> {
   const { at, end, streams } = request
   const { recent } = deps
@@ -107,7 +107,7 @@ async function readPage(
       if (event === undefined) return true
       if (compareAllPositions(event.position, end) > 0) return false
       upTo = event.position
-      // The server's own mark of a deletion is no record of the ledger's.
+      // The server's tombstone is not a record of the ledger.
       if (event.type === TOMBSTONE_TYPE) return compareAllPositions(upTo, end) < 0
       if (streams === undefined || isOfTenant(event.streamId, streams)) {
         const record = toRecord(event, canonical)
@@ -119,7 +119,7 @@ async function readPage(
     }
     const stream = client.subscribeToAll({ fromPosition: at ?? START, filter: ledgerFilter(), requiresLeader: true })
     await drain(stream, { onItem, idleMs: connection.timings.callMs }).catch((error: unknown) => {
-      // An end that does not come may be one that the server has taken away.
+      // An end that is not reached may have been removed by the server.
       last.forget()
       throw error
     })
@@ -128,8 +128,8 @@ async function readPage(
 }
 
 /**
- * The event at exactly this position, where a ledger's event is there. A read lets its first position in. A place that lies between two
- * records, as one of another server may, is an error without a name to the server: where others are answered, nothing is there.
+ * The event at exactly this position, if it is an event of a ledger. The first position of a read is inclusive. For a position between two records, as one
+ * of another server may be, the server answers with an unknown error: if it answers another read, there is no event at the position.
  */
 export async function recordAt(deps: ReadDeps, at: AllPosition): Promise<ReadRecord | undefined> {
   try {
@@ -155,7 +155,7 @@ async function readAt({ connection, canonical }: ReadDeps, at: AllPosition): Pro
   }, isUnknown)
 }
 
-/** Throws `TypeError` for text that is no position. */
+/** Throws `TypeError` for text that is not a position. */
 export function comparePositionTexts(a: Position, b: Position): number {
   return compareAllPositions(parseAllPosition(a), parseAllPosition(b))
 }

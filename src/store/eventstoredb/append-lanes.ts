@@ -1,10 +1,10 @@
 /**
- * @module One append of a stream under way at a time. Were the next one sent before the answer to the one it builds on, it could land on the
- * event of another process that took that one's place: its expected revision would be right, its `prev` would not.
+ * @module Keeps at most one append per stream in flight. If an append were sent before the answer to the one it builds on, it could follow an event that
+ * another process wrote in its place: its expected revision would be right, but its `prev` would not.
  */
 import type { Append, AppendResult } from '../event-store.ts'
 
-/** Sends one append and finds out what became of it. Rejects for what is the caller's error. */
+/** Sends one append and determines its outcome. Rejects for an error of the caller. */
 export type Send = (append: Append) => Promise<AppendResult>
 
 interface Waiting {
@@ -12,23 +12,23 @@ interface Waiting {
   readonly bytes: number
   readonly resolve: (result: AppendResult) => void
   readonly reject: (error: unknown) => void
-  /** Revision of the stream when this one is written. */
+  /** Revision of the stream once this append is written. */
   readonly end: number
-  /** The append under way whose last revision this one expects. */
+  /** The pending append whose last revision this one expects. */
   builtOn: Waiting | undefined
   result?: AppendResult
 }
 
 interface Lane {
   readonly queue: Waiting[]
-  /** The latest append under way by the revision it ends at. */
+  /** The latest pending append by the revision at which it ends. */
   readonly ends: Map<number, Waiting>
   /** The highest revision that the node has reported. */
   head: number | undefined
 }
 
 export interface LaneLimits {
-  /** Most appends, and most bytes of their records, that wait or are under way. One append more may pass the bytes. */
+  /** Maximum number of appends, and of bytes of their records, that wait or are in flight. The last append admitted may exceed the bytes. */
   readonly waitingAppends: number
   readonly waitingBytes: number
 }
@@ -48,7 +48,7 @@ export class AppendLanes {
     this.#limits = limits
   }
 
-  /** `bytes` are those of its records. */
+  /** `bytes` is the size of its records. */
   append(append: Append, bytes: number): Promise<AppendResult> {
     const { waitingAppends, waitingBytes } = this.#limits
     if (this.#waiting >= waitingAppends || this.#bytes >= waitingBytes) return Promise.resolve(BUSY)
@@ -68,7 +68,7 @@ export class AppendLanes {
     return this.#bytes
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in flight. */
   async idle(): Promise<void> {
     if (this.#waiting === 0) return
     await new Promise<void>((resolve) => {
@@ -102,7 +102,7 @@ export class AppendLanes {
       waiting.result = { kind: 'conflict', actual: waiting.append.expectedRevision }
       waiting.reject(error)
     }
-    // Else every append would hold on to all before it.
+    // Otherwise every append would keep all earlier ones in memory.
     waiting.builtOn = undefined
   }
 }
@@ -112,7 +112,7 @@ function add(lane: Lane, waiting: Waiting): void {
   lane.ends.set(waiting.end, waiting)
 }
 
-/** What needs no question to the node: nothing of it is written. */
+/** The result of an append that can be refused without asking the node; nothing of it is written. */
 function answeredHere(lane: Lane, { append, builtOn }: Waiting): AppendResult | undefined {
   const before = builtOn?.result
   if (before !== undefined && before.kind !== 'appended') return afterFailure(before)

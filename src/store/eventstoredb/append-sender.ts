@@ -1,7 +1,7 @@
 /**
- * @module Sends an append and finds out what became of it. A lost answer is settled by reading on from the expected revision and
- * comparing headers, ids and macs with them; so is every success that was not the first attempt, since the server compares ids only.
- * The same batch at the same expected revision is exact however often it is sent.
+ * @module Sends an append and determines its outcome. If an answer is lost, the outcome is determined by reading after the expected revision and comparing
+ * headers, and with them ids and MACs. The same applies to every success after the first attempt, since the server compares ids only. Sending the same
+ * batch at the same expected revision again is safe.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ErrorType } from '@eventstore/db-client'
@@ -17,8 +17,8 @@ import type { ServerEvent } from './wire/append-message.ts'
 
 const RETRY_AFTER_MS = 1_000
 /**
- * Sent along as a point in time by this machine's clock, and compared with the server's own: a clock that is ten seconds behind would find every
- * append late by the client's default. How long an answer is waited for is the connection's to say, and the server has a limit of its own.
+ * Deadline sent to the server as a point in time by this machine's clock, and compared with the server's own clock: with the client's default, a clock
+ * that is ten seconds behind would make every append late. The connection limits how long an answer is waited for, and the server has its own limit.
  */
 const SERVER_DEADLINE_MS = 3_600_000
 const BACKOFF_MS = 25
@@ -27,19 +27,19 @@ const BACKOFF_MAX_MS = 400
 export interface SenderOptions {
   readonly connection: Connection
   readonly canonical: Canonical
-  /** Of a stream that turned out to be deleted: by the server's own refusal (`gone`), or since it counts on where it ended. */
+  /** Called for a stream that turned out to be deleted: by the server's refusal (`gone`), or because its revisions continue where it ended (`deleted`). */
   readonly onDeleted: (stream: string, loss: 'deleted' | 'gone') => void
   /** Whether the node that answers after an outage holds what was acknowledged before it. */
   readonly isHeld?: () => Promise<boolean>
 }
 
-/** What a look at the stream says; `absent` may still change while an attempt is under way. */
+/** Result of reading the stream; `absent` may still change while an attempt is in flight. */
 type Look = AppendResult | 'absent'
 
-/** One attempt: an answer, or the error that leaves it open. */
+/** Result of one attempt: an answer, or the error that leaves the outcome open. */
 type Attempt = { readonly answer: AppendResult } | { readonly open: unknown }
 
-/** Rejects with `RangeError` or `TypeError` for what no server would take. */
+/** Rejects with `RangeError` or `TypeError` for an append that no server would accept. */
 export async function sendAppend(options: SenderOptions, append: Append): Promise<AppendResult> {
   const { connection } = options
   const events = toEvents(append)
@@ -88,7 +88,7 @@ async function attempt(options: SenderOptions, append: Append, events: readonly 
   }
 }
 
-/** A stream that was deleted counts on where it ended: what was written there is no beginning, and nothing more may follow it. */
+/** The revisions of a deleted stream continue where it ended: a record written there is not the first of its run, and no append may follow it. */
 function appended(
   { onDeleted }: SenderOptions,
   { revision, position }: Appended,
@@ -102,7 +102,7 @@ function appended(
   return { kind: 'unknown', detail }
 }
 
-/** The node's own refusals: nothing was written. */
+/** Maps the node's own refusals, after which nothing was written. */
 function refused({ onDeleted }: SenderOptions, error: unknown, stream: string): AppendResult {
   const actual = actualRevision(error)
   if (actual !== undefined) return { kind: 'conflict', actual }
@@ -129,7 +129,7 @@ async function look({ connection, canonical }: SenderOptions, append: Append): P
   return { kind: 'conflict', actual: await readHead(connection, stream) }
 }
 
-/** A later attempt that is refused may be so because an earlier one was written. */
+/** A later attempt may be refused because an earlier one was written. */
 async function lastLook(options: SenderOptions, append: Append, answer: AppendResult): Promise<AppendResult> {
   const found = await look(options, append)
   return found === 'absent' ? answer : found

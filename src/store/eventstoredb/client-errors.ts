@@ -1,11 +1,11 @@
 /**
- * @module What went wrong, by the client's `type`: its names and messages say nothing, and its batching path throws bare gRPC errors.
- * Whatever is not known to be an answer is an outage, whose writes may have happened.
+ * @module Classifies errors by the client's `type`: its names and messages are not reliable, and its batching path throws bare gRPC errors. Any error that
+ * is not known to be an answer counts as an outage, during which writes may have succeeded.
  */
 import { ErrorType, WrongExpectedVersionError } from '@eventstore/db-client'
 import { NO_STREAM, StreamDeletedError } from '../event-store.ts'
 
-/** No answer in time. */
+/** No answer before the deadline. */
 export class NoAnswerError extends Error {
   readonly code = 'no-answer'
 
@@ -17,7 +17,7 @@ export class NoAnswerError extends Error {
 
 const GRPC_UNAVAILABLE = 14
 
-/** A call that was over before its answer came. Another one may be made over the same channel. */
+/** A call ended before its answer arrived. Another call may be made over the same channel. */
 export class CallEndedError extends Error {
   readonly code = GRPC_UNAVAILABLE
 
@@ -40,7 +40,7 @@ export function typeOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined
 }
 
-/** The node did not answer, or answered that it cannot now. Its own refusals are no outage. */
+/** The node did not answer, or answered that it cannot now. Its own refusals are not an outage. */
 export function isOutage(error: unknown): boolean {
   return !(error instanceof StreamDeletedError) && !ANSWERS.has(typeOf(error))
 }
@@ -51,8 +51,8 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * After these, and no others, the client opens a new channel by itself: to the leader, where a follower named it. A new client would begin
- * at the follower again, for ever.
+ * Only after these errors does the client open a new channel on its own, to the leader if a follower named it. A new client would start at the follower
+ * again, indefinitely.
  */
 export function reconnectsByItself(error: unknown): boolean {
   const type = typeOf(error)
@@ -60,14 +60,14 @@ export function reconnectsByItself(error: unknown): boolean {
 }
 
 /**
- * A write that waits too long for its quorum, or a reader too slow for the server's buffer: the client says the same of both. The node is
- * there, and so are the calls beside this one.
+ * A write that waits too long for its quorum, or a reader too slow for the server's buffer: the client reports both with the same error. The node is
+ * reachable, and concurrent calls are unaffected.
  */
 export function isTimeout(error: unknown): boolean {
   return typeOf(error) === ErrorType.TIMEOUT
 }
 
-/** The server found something that no client knows a word for. */
+/** The server reported an error that no client has a type for. */
 export function isUnknown(error: unknown): boolean {
   return typeOf(error) === ErrorType.UNKNOWN
 }
@@ -80,7 +80,7 @@ export function isDeletedStream(error: unknown): boolean {
   return typeOf(error) === ErrorType.STREAM_DELETED
 }
 
-/** The revision that a refused append met; undefined where it was refused for another reason. */
+/** The stream's actual revision when an append was refused; undefined if it was refused for another reason. */
 export function actualRevision(error: unknown): number | undefined {
   if (!(error instanceof WrongExpectedVersionError)) return undefined
   return typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : NO_STREAM

@@ -1,16 +1,19 @@
 /**
- * @module Connection strings: `esdb://`, `esdb+discover://` and the same with `kurrentdb`. Checked here, because the client prints
- * the whole string, password and all, beside an option that it does not know.
+ * @module Connection strings: `esdb://`, `esdb+discover://` and the same with `kurrentdb`. Checked here, because the client prints the whole string
+ * including the password in its error for an unknown option.
  */
 import { StoreOpenError } from '../event-store.ts'
 
 const URL_FORM = /^(esdb|kurrentdb)(\+discover)?:\/\/(?:([^@/?]+)@)?([^@/?]+)\/?(?:\?(.*))?$/
 const CREDENTIALS = /^[^:]+:[^:]+$/
-/** The client takes no IPv6 addresses. */
+/** The client does not support IPv6 addresses. */
 const HOST = /^[A-Za-z0-9._-]+(?::\d{1,5})?$/
-/** Seconds and tries of one search for the leader. The client's own, 5 and 10, keep searches going long after they were given up. */
+/**
+ * Limits of one search for the leader: timeout in seconds and number of attempts. With the client's defaults, 5 and 10, searches continue long after they
+ * were abandoned.
+ */
 const SEARCH = { gossiptimeout: 'gossipTimeout=2', maxdiscoverattempts: 'maxDiscoverAttempts=3' }
-/** What the client understands, less what would turn off a promise of this store. */
+/** Options of the client, except those that would disable a guarantee of this store. */
 const OPTIONS: ReadonlySet<string> = new Set([
   'tls',
   'tlscafile',
@@ -27,13 +30,13 @@ const OPTIONS: ReadonlySet<string> = new Set([
 ])
 
 export interface ConnectionUrl {
-  /** For the client, credentials and all. */
+  /** For the client, with credentials: must not be logged. */
   readonly connection: string
-  /** For people and logs: without credentials. */
+  /** For display and logs: without credentials. */
   readonly shown: string
 }
 
-/** Throws `StoreOpenError` (`store-unsupported`); no message repeats a password. */
+/** Throws `StoreOpenError` (`store-unsupported`); no message contains a password. */
 export function readConnectionUrl(text: string): ConnectionUrl {
   const [whole, scheme = '', discover = '', credentials, hosts = '', query = ''] = URL_FORM.exec(text.trim()) ?? []
   if (whole === undefined) throw unusable('it must look like esdb://host:2113?tls=false')
@@ -58,7 +61,7 @@ function queryOf(pairs: readonly string[]): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-/** The option's name, as the client compares it. */
+/** Returns the option's name in the form in which the client compares it. */
 function checkedOption(pair: string): string {
   const [key = '', value = ''] = pair.split('=')
   if (value === '' || pair.split('=').length !== 2) throw unusable('options are written key=value, with & between them')

@@ -1,6 +1,6 @@
 /**
- * @module Calls to the node with a deadline, and a breaker: an outage is noticed once, reported to listeners, and probed for its end.
- * Meanwhile nothing is sent, so nothing piles up.
+ * @module Calls to the node with a deadline, and a circuit breaker: an outage is detected once, reported to listeners, and probed until it ends. Meanwhile
+ * nothing is sent, so no calls accumulate.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventStoreDBClient } from '@eventstore/db-client'
@@ -18,13 +18,13 @@ import { drain } from './drain.ts'
 import type { SharedClient } from './shared-client.ts'
 import type { Timings } from './timings.ts'
 
-/** Never written to: the probe asks for it, and "not found" is an answer. */
+/** The probe reads this stream; "not found" counts as an answer. */
 const PROBE_STREAM = 'ledger-system'
 const RETRY_AFTER_MS = 1_000
 const READ_TRIES = 4
 const READ_AGAIN_MS = 20
 
-/** Whether an error that looks like an outage is an answer to what was asked. */
+/** Whether an error that looks like an outage is in fact an answer to the request. */
 type IsAnswer = (error: unknown) => boolean
 
 export class Connection {
@@ -57,7 +57,7 @@ export class Connection {
     return () => this.#listeners.delete(listener)
   }
 
-  /** One call, with a deadline of our own: the client keeps none while it batches. Rejects with the client's error. */
+  /** Makes one call with its own deadline, because the client enforces none while it batches. Rejects with the client's error. */
   async call<T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> {
     return await this.#attempt((client) => within(this.timings.callMs, work(client)))
   }
@@ -73,8 +73,8 @@ export class Connection {
   }
 
   /**
-   * A read may be asked again: through a short outage the caller sees nothing. It limits its own silence. Throws `StoreUnavailableError` beyond
-   * that, and what `isAnswer` knows to be no outage.
+   * Makes a read, with retries: a short outage stays invisible to the caller. `work` must bound the time that it waits for data. Throws
+   * `StoreUnavailableError` after a longer outage, and errors that `isAnswer` recognises as answers.
    */
   async read<T>(work: (client: EventStoreDBClient) => Promise<T>, isAnswer?: IsAnswer): Promise<T> {
     for (let tries = 1; ; tries += 1) {
@@ -95,7 +95,7 @@ export class Connection {
     return new StoreUnavailableError(this.closing.aborted ? 'the store is closed' : message, RETRY_AFTER_MS)
   }
 
-  /** Whether a call may be sent. In the first moments of an outage it waits for its end; later it says no at once. */
+  /** Whether a call may be sent. Early in an outage it waits for the end; later it resolves to false at once. */
   async usable(): Promise<boolean> {
     if (this.closing.aborted) return false
     if (this.#status.state === 'ready') return true
@@ -103,18 +103,18 @@ export class Connection {
     return remainingMs > 0 && (await this.whenReady(remainingMs))
   }
 
-  /** Waits for the end of an outage; false where it did not come in time, or the store closed. */
+  /** Waits for the end of an outage; false if it did not end in time, or the store closed. */
   async whenReady(ms: number, signal: AbortSignal = this.closing): Promise<boolean> {
     if (this.#status.state !== 'ready') await waitFor(this.#readiness, ms, [signal, this.closing])
     return this.#status.state === 'ready' && !this.closing.aborted && !signal.aborted
   }
 
-  /** For what the node's own answers show to be wrong: it does not pass by itself. */
+  /** Reports a failure shown by the node's own answers, which does not pass. */
   fail(detail: string): void {
     this.#tell({ state: 'failed', detail })
   }
 
-  /** What the server may forget, or has: named, while everything else is served on. */
+  /** Reports the streams whose events the server may drop or has dropped; all others are served as usual. */
   tellForgetting(forgetting: readonly ForgettingStream[]): void {
     const text = JSON.stringify(forgetting)
     if (text === JSON.stringify(this.#forgetting)) return
@@ -122,7 +122,7 @@ export class Connection {
     this.#tell(this.#status)
   }
 
-  /** One look at the node, whatever the breaker says. */
+  /** Probes the node once, regardless of the breaker. */
   async probe(): Promise<void> {
     const client = this.shared.current
     try {

@@ -1,7 +1,7 @@
-/** @module Reading one of the client's streams to where one wants it, and leaving nothing of it behind. */
+/** @module Reads one of the client's streams up to a chosen point, then removes its listeners and cancels it. */
 import { NoAnswerError } from './client-errors.ts'
 
-/** What is used of the client's streams, reads and subscriptions: each has one of the two last. */
+/** The parts of the client's streams, reads and subscriptions, that are used here: each has one of the last two methods. */
 export interface ClientStream {
   on(event: string, listener: (...args: unknown[]) => void): unknown
   once(event: string, listener: (...args: unknown[]) => void): unknown
@@ -12,19 +12,19 @@ export interface ClientStream {
   unsubscribe?(): Promise<void>
 }
 
-/** Emitted on a stream that is silent for a good reason. */
+/** Event emitted on a stream that is silent for a good reason. */
 export const AT_WORK = 'countersign-at-work'
 
 export interface DrainOptions<T> {
-  /** False: enough. */
+  /** Returns false to stop. */
   readonly onItem: (item: T) => boolean
-  /** Longest silence. */
+  /** Maximum silence in milliseconds. */
   readonly idleMs: number
-  /** Names of events, besides the end, that are an end as well. */
+  /** Names of further events that end the stream. */
   readonly endsOn?: readonly string[]
 }
 
-/** Resolves at the end, or when `onItem` has enough. Rejects with the stream's error, or `NoAnswerError` after too long a silence. */
+/** Resolves at the end, or when `onItem` returns false. Rejects with the stream's error, or `NoAnswerError` after too long a silence. */
 export function drain<T>(stream: ClientStream, { onItem, idleMs, endsOn = [] }: DrainOptions<T>): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => finish(new NoAnswerError(idleMs)), idleMs)
@@ -48,7 +48,7 @@ export function drain<T>(stream: ClientStream, { onItem, idleMs, endsOn = [] }: 
       }
     }
     const taken = take as (item: unknown) => void
-    // Stays for good: an error that comes after the end would have no listener, and end the process.
+    // Never removed: an error after the end would otherwise have no listener and end the process.
     stream.on('error', finish)
     stream.once('end', () => finish())
     stream.on(AT_WORK, () => !finished && timer.refresh())
@@ -57,7 +57,7 @@ export function drain<T>(stream: ClientStream, { onItem, idleMs, endsOn = [] }: 
   })
 }
 
-/** The client's own cancellation waits for a call that may have failed to start. */
+/** The client's own cancellation waits for a call that may have failed to start, so it is not awaited. */
 export function cancel(stream: ClientStream): void {
   const cancelled = stream.cancel?.() ?? stream.unsubscribe?.()
   cancelled?.catch(() => undefined)

@@ -1,7 +1,7 @@
 /**
- * @module A record as an event of EventStoreDB and back: the body is the event's data; header, salt and request id are its metadata beside
- * the `$correlationId` and `$causationId` that the server's own tools know. The client parses what comes back, integer-like keys first, so
- * it is made canonical again: only those bytes agree with what was signed.
+ * @module Converts a record to an event of EventStoreDB and back. The payload is the event's data; header, salt and request id are in its metadata, next
+ * to the `$correlationId` and `$causationId` that the server's own tools use. The client parses returned JSON, which moves integer-like keys to the front,
+ * so it is canonicalized again: only those bytes match what was signed.
  */
 
 import type { RecordedEvent } from '@eventstore/db-client'
@@ -14,12 +14,12 @@ import type { ServerEvent } from './wire/append-message.ts'
 
 export type Canonical = (value: Json) => string
 
-/** What the server counts of one append, by default; `maxAppendBytes` leaves room for the metadata around header and salt. */
+/** The server's default limit for the size of one append; `maxAppendBytes` leaves room for the metadata around header and salt. */
 export const SERVER_APPEND_BYTES = 1_048_576
 
 /**
- * Everything that the server would refuse, or answer silently, is refused here. Throws `TypeError` for texts that are no
- * JSON, `RangeError` for the rest.
+ * Refuses everything that the server would refuse, or accept without an error although it is wrong. Throws `TypeError` for texts that are not JSON,
+ * `RangeError` for the rest.
  */
 export function toEvents({ stream, records }: Append): ServerEvent[] {
   if (stream.startsWith('$')) throw new RangeError(`${stream} is a stream of the server`)
@@ -28,7 +28,7 @@ export function toEvents({ stream, records }: Append): ServerEvent[] {
   refuseTooLarge(events)
   const escaped = events.map(escapedEvent)
   if (escaped.every((event, index) => event === events[index])) return events
-  // Where it would not fit any more, the run is left unfolded on the server.
+  // If the escaped form exceeds the limit, the events are sent unescaped, and server projections cannot fold the run.
   return bytesOf(escaped) > SERVER_APPEND_BYTES ? events : escaped
 }
 
@@ -41,7 +41,7 @@ function eventOf(record: AppendRecord, correlation: string | undefined): ServerE
 }
 
 function refuseTooLarge(events: readonly ServerEvent[]): void {
-  // A UTF-16 unit takes at most three bytes of UTF-8: most appends need no counting.
+  // A UTF-16 unit takes at most three bytes of UTF-8: most appends need no exact count.
   if (events.reduce((sum, each) => sum + 3 * unitsOf(each), 0) <= SERVER_APPEND_BYTES) return
   const bytes = bytesOf(events)
   if (bytes <= SERVER_APPEND_BYTES) return
@@ -58,10 +58,10 @@ function unitsOf({ type, data, metadata }: ServerEvent): number {
   return type.length + data.length + metadata.length
 }
 
-/** Line separators of Unicode: JSON, and no line end there, but the server's projections do not read a string that holds one. */
+/** Unicode line separators: in JSON they are not line ends, but the server's projections cannot read a string that contains one. */
 const LINE_SEPARATORS = /[\u2028\u2029]/g
 
-/** The same JSON. */
+/** The same JSON value with escaped line separators. */
 function escapedEvent(event: ServerEvent): ServerEvent {
   const [data, metadata] = [escapeSeparators(event.data), escapeSeparators(event.metadata)]
   return data === event.data && metadata === event.metadata ? event : { ...event, data, metadata }
@@ -71,7 +71,7 @@ function escapeSeparators(json: string): string {
   return json.replace(LINE_SEPARATORS, (char) => (char === '\u2028' ? '\\u2028' : '\\u2029'))
 }
 
-/** The header's text stands in it as it was signed. */
+/** The header's text is embedded exactly as it was signed. */
 function metadataText(record: AppendRecord, correlation: string | undefined): string {
   const { header, salt, requestId } = record
   const { causation } = record.printed ?? { causation: causationOf(header) }
@@ -97,7 +97,7 @@ function parse(text: string, what: string): Json {
   }
 }
 
-/** Never throws: an event that is none of ours comes out as a record that no check lets pass. */
+/** Never throws: an event that the ledger did not write becomes a record that fails every check. */
 export function toRecord(event: RecordedEvent, canonical: Canonical): ReadRecord {
   const metadata = asObject(event.metadata)
   const { header = null, salt, requestId } = metadata
@@ -114,7 +114,7 @@ export function toRecord(event: RecordedEvent, canonical: Canonical): ReadRecord
   }
 }
 
-/** Copies of header fields that stand beside the header and say something else. */
+/** Names of the header fields whose copies next to the header differ from the header. */
 export function differingCopies(event: RecordedEvent): readonly string[] {
   const metadata = asObject(event.metadata)
   const header = asObject(metadata.header)
@@ -142,7 +142,7 @@ function textOf(value: Json, canonical: Canonical): string {
   }
 }
 
-/** Half of a surrogate pair, a number without end, thousands of brackets: whoever wrote it was not us. */
+/** For values without a canonical form, such as a lone surrogate, a non-finite number or thousands of nested brackets: the ledger did not write them. */
 function anyText(value: Json): string {
   try {
     return JSON.stringify(value)

@@ -1,6 +1,6 @@
 /**
- * @module The projections of an EventStoreDB server. Commands for people, not part of serving: each call has a deadline and is not repeated, and
- * no breaker stands between.
+ * @module Manages the projections of an EventStoreDB server. For operator commands, not for serving: each call has a deadline and is not retried, and
+ * there is no circuit breaker.
  */
 import { ErrorType, type EventStoreDBClient, type ProjectionDetails } from '@eventstore/db-client'
 import type { Json } from '../../../schemas/json.ts'
@@ -15,11 +15,11 @@ import { readHead } from './stream-reads.ts'
 import { DEFAULT_TIMINGS } from './timings.ts'
 
 const GRPC_UNIMPLEMENTED = 12
-/** A command is answered once the server has written it down, and started what it is for. */
+/** A command is answered once the server has recorded it and started the action. */
 const COMMAND_MS = 15_000
 const RETRY_AFTER_MS = 1_000
 
-/** Asks nothing of the server yet. Throws `StoreOpenError` for a URL that cannot be used. */
+/** Does not contact the server yet. Throws `StoreOpenError` for a URL that cannot be used. */
 export function openEventStoreDbProjections(url: string): ProjectionServer {
   const { connection, shown } = readConnectionUrl(url)
   const shared = acquireClient(connection)
@@ -27,7 +27,7 @@ export function openEventStoreDbProjections(url: string): ProjectionServer {
   let atLeader: Promise<unknown> | undefined
   const ask = async <T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> => {
     try {
-      // Projections run on the leader alone. A follower refuses this read and names it, and the client's channel leads there from then on.
+      // Projections run only on the leader. A follower refuses this read and names the leader, to which the client's channel then connects.
       atLeader ??= readHead(reads, SYSTEM_STREAM)
       await atLeader
       return await within(COMMAND_MS, work(await shared.whenSafe()))
@@ -56,14 +56,14 @@ export function openEventStoreDbProjections(url: string): ProjectionServer {
 }
 
 /**
- * Undefined where there is none. The server has no status for one that never compiled: it fails over the checkpoint that such a projection
- * lacks, and answers UNKNOWN without mentioning it (read in its source, and met on a real one).
+ * Undefined if the projection does not exist. The server has no status for a projection that never compiled: it fails on the missing checkpoint of that
+ * projection and answers UNKNOWN (read in its source, and observed on a real server).
  */
 async function find(client: EventStoreDBClient, name: string): Promise<ServerProjection | undefined> {
   try {
-    // The client's types say that there always is one.
+    // The client's types wrongly declare that the result is always present.
     const details = (await client.getProjectionStatus(name)) as ProjectionDetails | undefined
-    // One that was deleted may be reported for a while.
+    // A deleted projection may still be reported for a while.
     return details === undefined || details.status.startsWith('Delet') ? undefined : projectionOf(details)
   } catch (error) {
     if (!isUnknown(error) || isUnimplemented(error)) throw error
@@ -92,7 +92,7 @@ const STATES: Readonly<Record<string, ServerProjection['state']>> = {
   Aborted: 'stopped',
 }
 
-/** The status may have more behind its first word: `Stopped/Writing results`, `Faulted (Enabled)`. */
+/** The status may have more text after its first word: `Stopped/Writing results`, `Faulted (Enabled)`. */
 function projectionOf(details: ProjectionDetails): ServerProjection {
   const { name, status, stateReason, progress, eventsProcessedAfterRestart } = details
   return {

@@ -1,6 +1,6 @@
 /**
- * @module Read-only access to a ledger on EventStoreDB, beside the processes that serve it: for `verify`, `replay` and the like.
- * The node is asked at the first read; where it does not answer, that read throws `StoreUnavailableError`.
+ * @module Read-only access to a ledger on EventStoreDB, concurrent with the processes that serve it: for `verify`, `replay` and the like. The node is
+ * contacted at the first read; if it does not answer, that read throws `StoreUnavailableError`.
  */
 import type { RecordedEvent } from '@eventstore/db-client'
 import type { ForgettingStream, ReadRecord, StoreReader } from '../event-store.ts'
@@ -23,10 +23,10 @@ export function openEventStoreDbReader({ url, canonical, timings }: EventStoreDb
   return readHalfOf(new EventStoreDbStore(connection, { url: shown, canonical }))
 }
 
-/** A record without its position, whose gaps say nothing; stream, revision and request id are the server's and stand beside the header. */
+/** A record without its position, whose gaps prove nothing; stream, revision and request id are the server's own, kept next to the header. */
 export type ScannedEvent = Omit<ReadRecord, 'position'> & { readonly hasColumns: true }
 
-/** A copy of a header field that says something else than the header; or a stream whose events the server may forget, or has. */
+/** A copy of a header field that differs from the header, or a stream whose events the server may drop or has dropped. */
 export interface ServerFault {
   readonly fault: {
     readonly code: 'metadata-copy' | 'server-forgets'
@@ -38,7 +38,7 @@ export interface ServerFault {
 
 export type ServerScanPage = readonly (ScannedEvent | ServerFault)[]
 
-/** Every event of the ledger's streams for verification, with what the server shows of it besides. Throws `StoreUnavailableError`. */
+/** Yields every event of the ledger's streams for verification, with the faults that the server's data shows. Throws `StoreUnavailableError`. */
 export async function* scanEventStoreDb(options: EventStoreDbOptions): AsyncGenerator<ServerScanPage, void> {
   const { url, canonical, timings } = options
   const connection = new Connection(acquireClient(readConnectionUrl(url).connection), {
@@ -59,7 +59,7 @@ export async function* scanEventStoreDb(options: EventStoreDbOptions): AsyncGene
       yield faults
       faults = []
     }
-    // A scavenge may be under way: what it has to remove is looked for behind what was read.
+    // A scavenge may be running: what lets it remove events is searched for after the events were read.
     const retention = new RetentionCheck(connection)
     await retention.look()
     yield retention.forgetting.map(forgettingFault)

@@ -1,6 +1,6 @@
 /**
- * @module The store on EventStoreDB or KurrentDB: any number of processes share one node or cluster, and expected revisions are all
- * that orders them. An append is retried within its own call only while the same batch at the same revision is exact.
+ * @module The store on EventStoreDB or KurrentDB: any number of processes share one node or cluster, and only expected revisions order their appends. An
+ * append is retried only within its own call, while resending the same batch at the same revision is safe.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ErrorType } from '@eventstore/db-client'
@@ -40,38 +40,38 @@ import { acquireClient } from './shared-client.ts'
 import { findLostBeginnings, readHead, readStreamPages } from './stream-reads.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 
-/** What the server takes, less room for the metadata around header and salt. */
+/** The server's limit, less room for the metadata around header and salt. */
 const MAX_APPEND_BYTES = SERVER_APPEND_BYTES - 65_536
 const LIMITS: LaneLimits = { waitingAppends: 10_000, waitingBytes: 64 * 1024 * 1024 }
 const OPEN_AGAIN_MS = 100
 const OPEN_AGAIN_MAX_MS = 1_000
 const HOUR_MS = 3_600_000
-/** A deletion is taken back by a person. */
+/** An operator has to revert the deletion, so retries are slow. */
 const DELETED_RETRY_MS = 60_000
 
 export interface EventStoreDbOptions {
   /** `esdb://host:2113?tls=false`, `esdb+discover://...`, `kurrentdb://...`. */
   readonly url: string
-  /** The canonical text of a JSON value, RFC 8785: what comes back from the server is signed in no other form. */
+  /** Prints a JSON value in canonical form (RFC 8785): values read from the server were signed in this form. */
   readonly canonical: Canonical
   readonly timings?: Partial<Timings>
-  /** Of what waits for the node. */
+  /** Limits of the appends that wait for the node. */
   readonly limits?: Partial<LaneLimits>
-  /** Absent: the node is given up after a while. */
+  /** Absent: opening fails if no node answers within `openMs`. */
   readonly patience?: Patience
 }
 
-/** Of a start that may come before its store's: it waits until the signal aborts. */
+/** For a process that may start before its store: opening waits until the signal aborts. */
 export interface Patience {
   readonly signal: AbortSignal
-  /** Called each time that no node answered. */
+  /** Called each time no node answered. */
   readonly onAway: (reason: string) => void
 }
 
 /**
- * Waits for the node, and looks whether it keeps what it receives. Throws `StoreOpenError`: `store-unsupported` for a URL that cannot be used,
- * a server that is too old and streams that it may forget, `store-unreadable` for credentials it refuses, `store-away` where no node
- * answers in time, or was waited for until the signal.
+ * Waits for the node, and checks that it keeps what it receives. Throws `StoreOpenError`: `store-unsupported` for a URL that cannot be used, a server that
+ * is too old, and streams whose events it may drop; `store-unreadable` for credentials that it refuses; `store-away` if no node answers in time, or before
+ * the signal aborts.
  */
 export async function openEventStoreDbStore(options: EventStoreDbOptions): Promise<EventStore> {
   const { url, canonical, timings, limits, patience } = options
@@ -125,7 +125,7 @@ interface StoreParts {
   readonly url: string
   readonly canonical: Canonical
   readonly limits?: LaneLimits
-  /** Absent for a reader: whoever appends hears while it is open what the server may forget. */
+  /** Absent for a reader. A store that appends is notified while it is open of events that the server may drop. */
   readonly retention?: RetentionCheck
 }
 
@@ -150,7 +150,7 @@ export class EventStoreDbStore implements EventStore {
     this.#canonical = canonical
     this.#retention = retention
     this.#last = new LastPosition(connection)
-    // After a change of leaders the log may go on from elsewhere.
+    // After a change of leaders the server's log may continue differently.
     connection.onStatus(() => this.#recent.forget())
     const onDeleted = (stream: string, loss: 'deleted' | 'gone'): void => retention?.met(stream, loss)
     this.#lanes = new AppendLanes(
@@ -186,7 +186,7 @@ export class EventStoreDbStore implements EventStore {
     yield* readStreamPages(this.#deps, stream, options)
   }
 
-  /** A stream that was deleted reads like one that never was: its name would be given to another run. */
+  /** To the server a deleted stream looks like one that never existed, so its name would be given to another run. */
   #refuseDeleted(stream: string): void {
     if (this.#retention?.isDeleted(stream) === true) throw new StreamDeletedError(stream)
   }
@@ -204,7 +204,7 @@ export class EventStoreDbStore implements EventStore {
     return last === undefined ? undefined : positionText(last)
   }
 
-  /** The server keeps no index of request ids: the stream is read. */
+  /** The server has no index of request ids: the stream is scanned. */
   async findRequest(stream: string, requestId: string): Promise<number | undefined> {
     for await (const page of this.readStream(stream)) {
       const found = page.find((record) => record.requestId === requestId)
@@ -213,7 +213,7 @@ export class EventStoreDbStore implements EventStore {
     return undefined
   }
 
-  /** The server takes no condition on another stream's event: it is looked at when the connection was cut, before anything else is written. */
+  /** The server supports no condition on another stream's event: the known event is checked when the connection was lost, before anything else is written. */
   holdTo(known: HeldTo): void {
     this.#held = known
   }
@@ -222,7 +222,7 @@ export class EventStoreDbStore implements EventStore {
     return (await this.#held?.check()) ?? true
   }
 
-  /** One that is known to be deleted is not asked for: to the server its name is free. */
+  /** Streams that are known to be deleted are not queried: to the server their names are free. */
   async lostBeginnings(streams: readonly string[]): Promise<readonly string[]> {
     const there = streams.filter((stream) => this.#retention?.isDeleted(stream) !== true)
     return await findLostBeginnings(this.#deps, there)

@@ -1,6 +1,6 @@
 /**
- * @module Where the ledger's last event lies in `$all`, found by looking backwards from its end. What others wrote behind it is looked at once:
- * a quiet ledger on a busy server would else be searched for again at every look, each time for longer.
+ * @module Finds the position of the ledger's last event in `$all` by reading backwards from the end. Events of others after it are read only once: a quiet
+ * ledger on a busy server would otherwise be searched for again each time, for longer and longer.
  */
 import { type Position as AllPosition, type AllStreamResolvedEvent, BACKWARDS, END } from '@eventstore/db-client'
 import { compareAllPositions } from './all-positions.ts'
@@ -8,18 +8,18 @@ import type { Connection } from './connection.ts'
 import { drain } from './drain.ts'
 import { isLedgerStream } from './ledger-streams.ts'
 
-/** Events of one look; more at each further one, since a long way is left then. */
+/** Number of events in the first read; it grows with each further read, since the distance is probably long then. */
 const FIRST_LOOK = 64
 const LOOK_MAX = 4_096
-/** Where the end was known a moment ago, the newest event most often says all: the server sends each event whole. */
+/** If the end was known shortly before, the newest event usually suffices, and the server sends each event whole. */
 const NEXT_LOOK = 1
 const LOOK_GROWTH = 8
 
-/** What is known of the end of `$all`: forgotten with the node that reported it. */
+/** What is known about the end of `$all`: discarded together with the node that reported it. */
 interface KnownPosition {
-  /** The ledger's last event up to here. */
+  /** The ledger's last event up to `upTo`. */
   readonly last: AllPosition | undefined
-  /** Nothing up to here need be looked at again. */
+  /** Events up to this position need not be read again. */
   readonly upTo: AllPosition
 }
 
@@ -31,7 +31,7 @@ export class LastPosition {
 
   constructor(connection: Connection) {
     this.#connection = connection
-    // After a change of leaders the log may end elsewhere.
+    // After a change of leaders the log may end differently.
     connection.onStatus(() => this.forget())
   }
 
@@ -40,8 +40,8 @@ export class LastPosition {
   }
 
   /**
-   * Undefined where there is no event of a ledger. One look serves all who ask while another is under way: it begins after they have asked, and
-   * so sees what they know of. Throws `StoreUnavailableError`.
+   * Undefined if there is no event of a ledger. Callers that arrive during a search share the next one: it begins after their call, and therefore sees all
+   * events they know of. Throws `StoreUnavailableError`.
    */
   find(): Promise<AllPosition | undefined> {
     if (this.#looking === undefined) return this.#start()
@@ -68,7 +68,7 @@ export class LastPosition {
     for (let count = known === undefined ? FIRST_LOOK : NEXT_LOOK; ; count = Math.min(count * LOOK_GROWTH, LOOK_MAX)) {
       const look = await lookBackwards(this.#connection, { from, count, known })
       newest ??= look.newest
-      // Whether a position is let in or left out backwards, the same lowest one twice is the beginning.
+      // Whether the start of a backward read is inclusive or exclusive: if the lowest position repeats, it is the beginning of the log.
       const { lowest } = look
       const isStart = lowest === undefined || (from !== END && compareAllPositions(lowest, from) === 0)
       if (look.isOver || isStart) return this.#remember(known, newest, look.isOver ? look.found : undefined)
@@ -76,7 +76,7 @@ export class LastPosition {
     }
   }
 
-  /** Unless something else was learned, or forgotten, meanwhile. */
+  /** Stores the result unless another result was stored, or the known one discarded, meanwhile. */
   #remember(
     known: KnownPosition | undefined,
     newest: AllPosition | undefined,
@@ -95,7 +95,7 @@ interface LookRequest {
 
 interface Look {
   readonly isOver: boolean
-  /** Where it is over: the ledger's last event, undefined where there is none. */
+  /** If the search is over: the ledger's last event, undefined if there is none. */
   readonly found: AllPosition | undefined
   readonly newest: AllPosition | undefined
   readonly lowest: AllPosition | undefined

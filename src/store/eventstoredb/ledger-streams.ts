@@ -1,6 +1,6 @@
-/** @module Which streams of a server are a ledger's, as far as a name can tell. */
+/** @module Decides by name which streams of a server belong to a ledger. */
 
-/** What every stream of a ledger begins with. */
+/** Prefixes of the names of all streams of a ledger. */
 export const LEDGER_PREFIXES: readonly string[] = ['run-', 'ledger-', 'access-', 'value-']
 
 export function isLedgerStream(name: string): boolean {

@@ -1,8 +1,8 @@
 /**
- * @module What the store learns of the server without a question. One subscription, for as long as the store is open, lets the server's records about
- * streams through: somebody lets it forget. Another, only while somebody follows the store, tells of every event where it is, without a body, and so
- * wakes those who sleep. The client's subscriptions end at the first trouble and say so once, or not at all where their client was replaced: each is
- * rebuilt then, and looks back when it stands, since it saw nothing meanwhile.
+ * @module Subscriptions by which the store is notified of changes on the server. One, open as long as the store, delivers the server's events about
+ * streams, which may let it drop events. The other, open only while the store has followers, reports the position of every event without its payload and
+ * so wakes waiting followers. The client's subscriptions end at the first error and report that once, or not at all if their client was replaced: each is
+ * then recreated, and searches what it missed once it is established.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AllStreamResolvedEvent, END, eventTypeFilter } from '@eventstore/db-client'
@@ -14,12 +14,12 @@ import { RETENTION_PREFIXES, type RetentionCheck } from './retention-check.ts'
 
 const AGAIN_MS = 100
 const HOUR_MS = 3_600_000
-/** Events that the server looks at, of which none concerns a stream, before it says how far it is. */
+/** Number of events, none of them about a stream, that the server searches before it reports its progress. */
 const QUIET_WINDOW = 10_000
 
 /**
- * Hears when somebody lets the server forget streams, until the store closes. `onCut`: the server may be an older one when it is heard again.
- * Never rejects.
+ * Watches for changes that let the server drop events, until the store closes. `onCut` is called when the subscription was lost: an older server may
+ * answer afterwards. Never rejects.
  */
 export async function watchRetention(
   connection: Connection,
@@ -39,7 +39,7 @@ export async function watchRetention(
   await watch(connection, connection.closing, hear)
 }
 
-/** Wakes those who follow the store: at each event, whoever wrote it, for as long as there is anybody. */
+/** Wakes followers of the store at each event of any writer, as long as there are followers. */
 export class WakeWatch {
   readonly #connection: Connection
   readonly #wakeups: Wakeups
@@ -52,7 +52,7 @@ export class WakeWatch {
     this.#wakeups = wakeups
   }
 
-  /** From now on; until what is returned is called. */
+  /** Starts watching; the returned function ends it. */
   begin(): () => void {
     this.#followers += 1
     if (this.#stop === undefined) this.#start()
@@ -67,7 +67,7 @@ export class WakeWatch {
     }
   }
 
-  /** Resolves when nothing is watched any more: once the store closes. */
+  /** Resolves when no subscription is left, after the store has closed. */
   async over(): Promise<void> {
     await this.#watching
   }
@@ -93,17 +93,17 @@ export class WakeWatch {
 }
 
 interface Hear {
-  /** Events that the server looks at before it says how far it is. */
+  /** Number of events that the server searches before it reports its progress. */
   readonly searchWindow: number
   readonly onEvent: (event: AllStreamResolvedEvent['event']) => void
   readonly onCheckpoint: () => void
-  /** Called when a subscription stands. Where it rejects, another one is begun. */
+  /** Called when a subscription is established. If it rejects, the subscription is recreated. */
   readonly onStanding: () => Promise<void>
-  /** Called when it has ended, for whatever reason but the signal. */
+  /** Called when the subscription has ended for any reason but the signal. */
   readonly onCut?: () => void
 }
 
-/** Until the signal, which aborts when the store closes at the latest. Never rejects. */
+/** Runs until the signal aborts, at the latest when the store closes. Never rejects. */
 async function watch(connection: Connection, signal: AbortSignal, hear: Hear): Promise<void> {
   while (!signal.aborted) {
     if (await connection.whenReady(HOUR_MS, signal)) await watchOnce(connection, signal, hear)
@@ -111,7 +111,7 @@ async function watch(connection: Connection, signal: AbortSignal, hear: Hear): P
   }
 }
 
-/** Ends at once when the watch is over: whoever closes the store waits for this, in a process that nothing else may hold. */
+/** Ends at once when the signal aborts: closing the store waits for this sleep, which must not keep the process alive. */
 async function pause(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await sleep(AGAIN_MS * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined)

@@ -1,25 +1,25 @@
 /**
- * @module The latest stretch of `$all` that was read, without a gap: whoever follows the store beside others is given what they were given a moment
- * ago, so that each event comes from the node once. What was forgotten, or lies before it, is read again. It holds what the node sent and nothing
- * else: an append of this process is in it once it was read.
+ * @module The most recently read range of `$all`, without gaps: a follower gets pages that were read for other followers shortly before, so that each
+ * event is fetched from the node once. Pages that were evicted, or precede the range, are read again. It contains only records received from the node: an
+ * append of this process is included once it was read.
  */
 import type { Position as AllPosition } from '@eventstore/db-client'
 import type { ReadRecord } from '../event-store.ts'
 import { compareAllPositions, parseAllPosition } from './all-positions.ts'
 
-/** A string takes up to two bytes a character. */
+/** A string takes up to two bytes per character. */
 const CHARS_MAX = 4 * 1024 * 1024
-/** Beside its texts, in the same measure. */
+/** Estimated overhead of a record in addition to its texts, in characters. */
 const RECORD_CHARS = 256
 
-/** Every record of the ledger's streams from behind `at`, or from the start, up to and with `upTo`. */
+/** All records of the ledger's streams after `at` (or from the start) up to and including `upTo`. */
 export interface PageSpan {
   readonly at: AllPosition | undefined
   readonly upTo: AllPosition
   readonly records: readonly ReadRecord[]
 }
 
-/** A place to read on from, and where to stop. */
+/** A position to read after, and where to stop. */
 export interface PageRequest {
   readonly at: AllPosition | undefined
   readonly end: AllPosition
@@ -28,26 +28,26 @@ export interface PageRequest {
 type FoundPage = Pick<PageSpan, 'records' | 'upTo'>
 
 export class RecentPages {
-  /** Each begins where the one before it ends. */
+  /** Each page begins where the previous one ends. */
   #pages: (PageSpan & { readonly chars: number })[] = []
   #chars = 0
   #epoch = 0
   readonly #underWay = new Map<string, Promise<unknown>>()
 
-  /** The node that told of it may have been replaced by one that never had it. */
+  /** Discards everything: the node that sent it may have been replaced by one that never had it. */
   forget(): void {
     this.#pages = []
     this.#chars = 0
     this.#epoch += 1
   }
 
-  /** Whether reading on from there would be part of the stretch. */
+  /** Whether a read from this position falls within or after the range. */
   reaches(at: AllPosition | undefined): boolean {
     const [first] = this.#pages
     return first === undefined || isBefore(first.at, at) || isSame(first.at, at)
   }
 
-  /** What is known from there on, or what `read` finds. Readers who come to one place at once wait for one of them. */
+  /** Returns a cached page from that position, or the result of `read`. Concurrent readers at the same position wait for one of them. */
   async page(request: PageRequest, read: () => Promise<FoundPage>): Promise<FoundPage> {
     const key = keyOf(request.at)
     for (let other = this.#underWay.get(key); other !== undefined; other = this.#underWay.get(key)) {
@@ -75,7 +75,7 @@ export class RecentPages {
     return { upTo, records: isComplete ? page.records : page.records.filter((record) => liesIn(record, at, upTo)) }
   }
 
-  /** Readers of what is older leave the stretch as it is; one who is ahead of it begins another. */
+  /** A page before the end of the range is not added; one that starts after it begins a new range. */
   #add(found: PageSpan): void {
     const last = this.#pages.at(-1)
     if (last !== undefined && isBefore(found.at, last.upTo)) return
@@ -91,7 +91,7 @@ function keyOf(at: AllPosition | undefined): string {
   return at === undefined ? '' : `${at.commit}/${at.prepare}`
 }
 
-/** Undefined is the start. */
+/** `undefined` is the start of `$all`. */
 function isBefore(a: AllPosition | undefined, b: AllPosition | undefined): boolean {
   if (a === undefined || b === undefined) return a === undefined && b !== undefined
   return compareAllPositions(a, b) < 0

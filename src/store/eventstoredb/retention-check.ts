@@ -1,6 +1,6 @@
 /**
- * @module Looks for what would let the server forget events of a ledger: limits on its streams, and deletion. A scavenge removes them for
- * good, and a ledger with holes proves nothing: a limit that can be taken back keeps a ledger from starting, all of it is reported by name.
+ * @module Looks for conditions that let the server drop events of a ledger: limits on its streams, and deletions. A scavenge removes such events for good,
+ * and a ledger with gaps proves nothing. A limit or a deletion that can be reverted prevents a ledger from starting; all of them are reported by name.
  */
 import {
   type AllStreamResolvedEvent,
@@ -21,16 +21,16 @@ import { forgettingAdvice, judgeRetention, METADATA_TYPE, TOMBSTONE_TYPE } from 
 
 const NAMED_MAX = 5
 
-/** The server's records about streams, without the streams: between them it says how far it has looked. */
+/** Type prefixes of the server's events about streams, used as a filter: between matches the server reports how far it has searched. */
 export const RETENTION_PREFIXES: readonly string[] = [METADATA_TYPE, TOMBSTONE_TYPE]
 
 type RetentionEvent = Pick<RecordedEvent, 'type' | 'streamId' | 'data' | 'position'>
 
-/** What is known of a server's streams, up to where it was looked through; every stream's last metadata counts. */
+/** What is known about the streams of a server, up to the position searched so far; the last metadata event of each stream counts. */
 export class RetentionCheck {
   readonly #connection: Connection
   readonly #found = new Map<string, ForgettingStream>()
-  /** Where the last word on a stream stands: a look back may find an older one. */
+  /** Position of the last event taken into account per stream: a search may deliver an older one later. */
   readonly #judgedAt = new Map<string, Position>()
   #upTo: Position | undefined
 
@@ -42,13 +42,13 @@ export class RetentionCheck {
     return [...this.#found.values()]
   }
 
-  /** Whether the server gives none of the stream's events any more. */
+  /** Whether the server no longer returns any of the stream's events. */
   isDeleted(stream: string): boolean {
     const loss = this.#found.get(stream)?.loss
     return loss === 'deleted' || loss === 'gone'
   }
 
-  /** What an append met: its server's record of it comes with the next look, or with the watch. */
+  /** Records a loss that an append encountered, before the server's own event about it is read. */
   met(stream: string, loss: 'deleted' | 'gone'): void {
     this.#set({ stream, why: loss === 'gone' ? 'deleted for good' : 'deleted', loss })
     this.tell()
@@ -69,12 +69,12 @@ export class RetentionCheck {
     if (this.#found.get(found.stream)?.loss !== 'gone') this.#found.set(found.stream, found)
   }
 
-  /** Makes what is known part of the store's status. */
+  /** Makes the findings part of the store's status. */
   tell(): void {
     this.#connection.tellForgetting(this.forgetting)
   }
 
-  /** From where the last look ended to the end as it is now. Throws `StoreUnavailableError`. */
+  /** Searches from where the last search ended to the current end. Throws `StoreUnavailableError`. */
   async look(): Promise<void> {
     const end = await lastOfAll(this.#connection)
     if (end !== undefined) await this.#connection.read(() => this.#lookTo(end))
@@ -91,8 +91,8 @@ export class RetentionCheck {
 }
 
 /**
- * Throws `StoreOpenError` (`store-unsupported`) that names the streams with a limit that can be taken back, and what to do. One that was
- * deleted for good keeps only the ledger's own stream from being served: no advice could bring it back.
+ * Throws `StoreOpenError` (`store-unsupported`) that names the streams with a limit or deletion that can be reverted, and says what to do. A stream that
+ * was deleted for good prevents only the ledger's own stream from being served: no advice could restore it.
  */
 export function refuseForgetting({ forgetting }: RetentionCheck): void {
   const refused = forgetting.filter(({ stream, loss }) => loss !== 'gone' || stream === SYSTEM_STREAM)
@@ -119,13 +119,13 @@ async function lastOfAll(connection: Connection): Promise<Position | undefined> 
 }
 
 interface Pass {
-  /** Events that the server looks at before it says how far it is. */
+  /** Number of events that the server searches before it reports its progress. */
   readonly searchWindow: number
-  /** So long a silence is the end, where the server tells of none. */
+  /** Silence after which the search counts as finished, if the server does not report the end. */
   readonly quietMs: number
 }
 
-/** Not every server says that it has come to the end. The second pass goes on where the first fell silent, and learns of each event. */
+/** Not every server reports that it has reached the end. The second pass continues where the first fell silent, with a progress report for each event. */
 const PASSES: readonly Pass[] = [
   { searchWindow: 500, quietMs: 1_000 },
   { searchWindow: 1, quietMs: 2_000 },
@@ -133,13 +133,13 @@ const PASSES: readonly Pass[] = [
 
 interface LookThrough {
   readonly pass: Pass
-  /** Exclusive. */
+  /** Exclusive start. */
   readonly from: Position | undefined
   readonly end: Position
   readonly onEvent: (event: RecordedEvent) => void
 }
 
-/** The subscription says by events and checkpoints how far it has looked. */
+/** Runs one pass; the subscription reports its progress by events and checkpoints. */
 async function lookThrough(
   connection: Connection,
   { pass, from, end, onEvent }: LookThrough,
@@ -154,7 +154,7 @@ async function lookThrough(
       checkpointInterval: 1,
       checkpointReached: (subscription, position) => {
         upTo = position
-        // What it steps over is no silence, however much of it there is.
+        // Events that the filter skips do not count as silence, however many there are.
         subscription.emit(compareAllPositions(position, end) >= 0 ? LOOKED_THROUGH : AT_WORK)
       },
     }),

@@ -1,4 +1,4 @@
-/** @module What the server's own records say of a stream that it may forget, or has: `$maxCount`, `$maxAge`, `$tb`, deletion for good. */
+/** @module Interprets the server's own events about a stream whose events it may drop or has dropped: `$maxCount`, `$maxAge`, `$tb`, permanent deletion. */
 import type { RecordedEvent } from '@eventstore/db-client'
 import type { ForgettingStream } from '../event-store.ts'
 import { isLedgerStream } from './ledger-streams.ts'
@@ -8,10 +8,13 @@ export const TOMBSTONE_TYPE = '$streamDeleted'
 
 const LIMITS = ['$maxCount', '$maxAge', '$tb']
 
-/** Every `$tb` from here on hides the whole stream: the server's word for a deletion that can be taken back. */
+/** A `$tb` from this value on hides the whole stream: the server's representation of a deletion that can be reverted. */
 const SOFT_DELETED = 2 ** 53
 
-/** What one event says: the stream is none that the server may forget, or why it is one. Undefined: nothing about a ledger's stream. */
+/**
+ * Result of one event: either only the stream, if the server keeps its events, or the reason why it may drop them. Undefined if the event is not about a
+ * stream of a ledger.
+ */
 export function judgeRetention({
   type,
   streamId,
@@ -29,7 +32,7 @@ export function judgeRetention({
   return isDeleted ? { stream, why: 'deleted', loss: 'deleted' } : { stream, why: limits, loss: 'limited' }
 }
 
-/** What can be done about it: what the server has deleted for good no metadata brings back. */
+/** Advice for the operator: metadata cannot restore a stream that was deleted for good. */
 export function forgettingAdvice(streams: readonly ForgettingStream[]): string {
   const steps = [
     ...(streams.some(({ loss }) => loss !== 'gone')

@@ -1,4 +1,4 @@
-/** @module The server's version: what the store relies on was measured on 23.10, and the client asks for 22.6 at least. */
+/** @module Checks the server's version: the behaviour that the store relies on was measured on 23.10, and the client requires at least 22.6. */
 import type { EventStoreDBClient } from '@eventstore/db-client'
 import { StoreOpenError } from '../event-store.ts'
 import { type Connection, within } from './connection.ts'
@@ -6,12 +6,12 @@ import { type Connection, within } from './connection.ts'
 const OLDEST: readonly [major: number, minor: number] = [22, 6]
 const VERSION = /^(\d+)\.(\d+)/
 
-/** The client knows it, and shows it to subclasses only. */
+/** The client has this property, but declares it for subclasses only. */
 interface VersionedClient {
   readonly capabilities: Promise<{ readonly serverVersion: string }>
 }
 
-/** Throws `StoreOpenError` (`store-unsupported`) that names both versions; `StoreUnavailableError`. */
+/** Throws `StoreOpenError` (`store-unsupported`) that names both versions, and `StoreUnavailableError`. */
 export async function refuseOldServer(connection: Connection): Promise<void> {
   const version = await connection.read((client) => within(connection.timings.callMs, versionOf(client)))
   const [, major, minor] = VERSION.exec(version) ?? []

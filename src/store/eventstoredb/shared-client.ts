@@ -1,6 +1,6 @@
 /**
- * @module One client a process and node. All clients of a process share one table of appends under way, and the end of one fails those of
- * all: so stores of the same URL share a client, and it is replaced only when it is broken anyway.
+ * @module One client per process and node. All clients of a process share one table of pending appends, and disposing one fails the pending appends of
+ * all: therefore stores with the same URL share a client, which is replaced only when it is broken anyway.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EventStoreDBClient } from '@eventstore/db-client'
@@ -9,7 +9,7 @@ import { StoreOpenError } from '../event-store.ts'
 const DISPOSE_MAX_MS = 1_000
 const clients = new Map<string, SharedClient>()
 
-/** Throws `StoreOpenError` for a connection string that the client refuses. Release it in the end. */
+/** Throws `StoreOpenError` for a connection string that the client refuses. The caller must release the client. */
 export function acquireClient(connection: string): SharedClient {
   const client = clients.get(connection) ?? new SharedClient(connection)
   clients.set(connection, client)
@@ -34,15 +34,15 @@ export class SharedClient {
   }
 
   /**
-   * The client, once the one before it has ended: its end empties the shared table, and an answer that then finds its append gone
-   * from there is an uncaught error in the client.
+   * Returns the client once its predecessor has been disposed: disposing empties the shared table, and an answer that then does not find its append causes
+   * an uncaught error in the client.
    */
   async whenSafe(): Promise<EventStoreDBClient> {
     await this.#replaced
     return this.#current
   }
 
-  /** A client that no longer answers gives way to a new one; its calls under way end as failed. */
+  /** Replaces a client that no longer answers; its pending calls fail. */
   replace(broken: EventStoreDBClient): void {
     if (broken !== this.#current) return
     this.#current = connect(this.#connection)
@@ -64,8 +64,8 @@ export class SharedClient {
 }
 
 /**
- * A client whose streams are cut off may never end. The time limit holds the process: what waits here may be all that it still does, and a
- * process that nothing holds ends in the middle of it.
+ * Disposing a client whose streams are broken may never complete. The timer keeps the process alive: this may be the last pending work, and a process
+ * without any would exit in the middle of it.
  */
 async function disposed(client: EventStoreDBClient): Promise<void> {
   const inTime = new AbortController()
@@ -75,7 +75,7 @@ async function disposed(client: EventStoreDBClient): Promise<void> {
   await late.catch(() => undefined)
 }
 
-/** What the client says about a string that it cannot read repeats parts of it, so it is not passed on. */
+/** The client's error for an invalid string repeats parts of it, so it is not passed on. */
 function connect(connection: string): EventStoreDBClient {
   try {
     return EventStoreDBClient.connectionString(connection)

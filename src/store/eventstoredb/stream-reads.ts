@@ -1,4 +1,4 @@
-/** @module Reads of one stream, page by page: each page is a call of its own, so a slow reader holds nothing open. */
+/** @module Reads of one stream, page by page: each page is a separate call, so a slow reader keeps nothing open. */
 import { BACKWARDS, END, FORWARDS, type ResolvedEvent } from '@eventstore/db-client'
 import {
   NO_STREAM,
@@ -18,13 +18,13 @@ export interface ReadDeps {
 }
 
 export const PAGE_RECORDS = 256
-/** A page ends early with the record that passes this. */
+/** A page ends early with the record that exceeds this size. */
 export const PAGE_CHARS = 4 * 1024 * 1024
 
-/** Many small reads share the node with those of others. */
+/** Limit of concurrent reads: many small reads share the node with those of other processes. */
 const READS_AT_ONCE = 16
 
-/** Last revision, always asked of the leader. Throws `StoreUnavailableError`, `StreamDeletedError`. */
+/** Last revision, always read from the leader. Throws `StoreUnavailableError`, `StreamDeletedError`. */
 export async function readHead(connection: Connection, stream: string): Promise<number> {
   let head = NO_STREAM
   await connection.read(async (client) => {
@@ -50,7 +50,10 @@ export async function readRange(
   return found
 }
 
-/** Of these streams, those without a first event: some are read at a time. One that was deleted is none of them. Throws `StoreUnavailableError`. */
+/**
+ * Those of the given streams that have no first event; a limited number is read concurrently. A deleted stream is not included. Throws
+ * `StoreUnavailableError`.
+ */
 export async function findLostBeginnings(deps: ReadDeps, streams: readonly string[]): Promise<readonly string[]> {
   const lost: string[] = []
   let next = 0
@@ -63,7 +66,7 @@ export async function findLostBeginnings(deps: ReadDeps, streams: readonly strin
     await Promise.all(Array.from({ length: READS_AT_ONCE }, readOn))
     return lost
   } finally {
-    // Of one that failed nobody waits for the rest.
+    // After a failure the remaining streams are not read.
     next = streams.length
   }
 }
@@ -80,7 +83,7 @@ async function hasBeginning(deps: ReadDeps, stream: string): Promise<boolean> {
 export async function* readStreamPages(deps: ReadDeps, stream: string, options: ReadStreamOptions = {}): RecordPages {
   const { from = 0, to = Number.POSITIVE_INFINITY, direction = 'forwards' } = options
   const backwards = direction === 'backwards'
-  // Backwards from beyond the end the server finds nothing.
+  // A backward read that starts after the end returns nothing.
   const last = backwards ? Math.min(to, await readHead(deps.connection, stream)) : to
   let next = backwards ? last : Math.max(from, 0)
   for (;;) {
@@ -88,7 +91,7 @@ export async function* readStreamPages(deps: ReadDeps, stream: string, options: 
     if (remaining < 1) return
     const count = Math.min(PAGE_RECORDS, remaining)
     const { records: found, cut } = await readPage(deps, { stream, next, count, backwards })
-    // Where the server has forgotten what was requested, it begins with what it still has.
+    // If the server has dropped the requested events, it starts with the first one that it still has.
     const records = found.filter(({ revision }) => revision >= from && revision <= last)
     const end = records.at(-1)
     if (end === undefined) return
@@ -107,7 +110,7 @@ interface PageRequest {
 
 interface Page {
   readonly records: readonly ReadRecord[]
-  /** Ended by its size: there may be more. */
+  /** The page was ended by its size: more records may follow. */
   readonly cut: boolean
 }
 

@@ -1,18 +1,18 @@
-/** @module How long the store waits for what. Milliseconds; tests shorten them. */
+/** @module Timeouts and intervals of the store, in milliseconds; tests shorten them. */
 
 export interface Timings {
   /** Deadline of one call. */
   readonly callMs: number
-  /** After an append's answer was lost, the time to find out what became of it. */
+  /** Time limit for determining the outcome of an append whose answer was lost. */
   readonly settleMs: number
-  /** In the first part of an outage calls wait for its end instead of failing. */
+  /** Initial part of an outage during which calls wait for its end instead of failing. */
   readonly graceMs: number
-  /** Between two looks at a node that does not answer, give or take half. */
+  /** Interval between probes of a node that does not answer, plus or minus half. */
   readonly probeMs: number
   readonly probeCallMs: number
   /** How long a start waits for the node. */
   readonly openMs: number
-  /** How often sleeping subscribers look by themselves, should a wake-up be lost with a connection. */
+  /** Polling interval of waiting subscribers, in case a notification is lost with a connection. */
   readonly pollMs: number
 }
 

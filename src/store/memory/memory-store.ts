@@ -1,6 +1,6 @@
 /**
- * @module The store in memory: the reference that every other backend is compared with, and the store of tests.
- * It keeps the port's promises except the one in its name: nothing survives the process.
+ * @module The store in memory: the reference for every other backend, and the store used in tests. It keeps all promises of the port except durability:
+ * nothing survives the process.
  */
 import { checkAppend } from '../check-append.ts'
 import { compareDecimalPositions, parsePosition } from '../decimal-position.ts'
@@ -21,7 +21,7 @@ import { isOfTenant, tenantStreams } from '../tenant-streams.ts'
 import { Wakeups } from '../wakeups.ts'
 
 export interface MemoryStoreOptions {
-  /** Default 4 MiB, as the SQLite store has it. */
+  /** Default 4 MiB, as in the SQLite store. */
   readonly maxAppendBytes?: number
   /** Records in a page of a read. Default 256. */
   readonly pageRecords?: number

@@ -1,18 +1,18 @@
 /**
- * @module Appends on their way to the server: two transactions are under way at once, so that one is written and decided on while the other one
- * waits for network and disk; meanwhile the next group gathers. A stream is in one of them at most, with one append. An append that builds on one which
- * failed is never sent: another process may have put an event of its own in that place.
+ * @module Queue of appends for the server. Two transactions are in flight at once: one is prepared while the other waits for network and disk, and the
+ * next group collects meanwhile. At most one append per stream is in flight. An append that builds on a failed one is never sent: another process may have
+ * written an event at that revision.
  */
 import type { Append, AppendResult } from '../event-store.ts'
 import { unavailable } from './errors.ts'
 
 export interface GroupLimits {
-  /** Most transactions under way. */
+  /** Maximum number of transactions in flight. */
   readonly groupsAtOnce: number
-  /** Most records and bytes in one transaction; a larger single append goes alone. */
+  /** Maximum number of records and bytes in one transaction; a larger single append forms a group on its own. */
   readonly groupRecords: number
   readonly groupBytes: number
-  /** Most records and bytes that wait. */
+  /** Maximum number of records and bytes that wait. */
   readonly waitingRecords: number
   readonly waitingBytes: number
 }
@@ -28,13 +28,13 @@ export const GROUP_LIMITS: GroupLimits = {
 interface Waiting {
   readonly append: Append
   readonly bytes: number
-  /** The append of the same stream that this one was built on, while that one waits. */
+  /** The append to the same stream that this one builds on, if that one is still pending. */
   readonly buildsOn: Waiting | undefined
   result: AppendResult | undefined
   readonly resolve: (result: AppendResult) => void
 }
 
-/** Writes a group of appends to streams of their own, by stream, each with its result; never throws. */
+/** Writes a group of appends, each to a different stream and sorted by stream, and returns the result of each; never throws. */
 export type SendGroup = (appends: readonly Append[]) => Promise<readonly AppendResult[]>
 
 export class AppendGroups {
@@ -44,7 +44,7 @@ export class AppendGroups {
   #waiting: Waiting[] = []
   #records = 0
   #bytes = 0
-  /** The streams of the groups under way. */
+  /** The streams of the groups in flight. */
   readonly #underWay = new Set<string>()
   #groups = 0
   #isDue = false
@@ -77,13 +77,13 @@ export class AppendGroups {
     return this.#bytes
   }
 
-  /** Takes no more, and resolves when every append has its result. */
+  /** Refuses new appends, and resolves when every append has its result. */
   async drain(): Promise<void> {
     this.#refusal = 'the store is closed'
     if (this.#records > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
-  /** At the end of the turn, so that all that comes in it shares one transaction. */
+  /** Sends at the end of the turn, so that all appends of the turn share one transaction. */
   #sendSoon(): void {
     if (this.#isDue) return
     this.#isDue = true
@@ -96,7 +96,7 @@ export class AppendGroups {
   #sendMore(): void {
     while (this.#waiting.length > 0 && this.#groups < this.#limits.groupsAtOnce) {
       const group = this.#takeGroup()
-      // What is left builds on what is under way.
+      // The remaining appends build on those in flight.
       if (group.length === 0) return
       void this.#sendGroup(group)
     }
@@ -113,8 +113,8 @@ export class AppendGroups {
   }
 
   /**
-   * The next group; what builds on a failed append gets its conflict here. By stream, so that two processes with the same streams take their
-   * places in the unique index in one order, and never wait for each other in a circle.
+   * Takes the next group; an append that builds on a failed one gets its conflict here. Sorted by stream, so that two processes with the same streams
+   * insert into the unique index in the same order and cannot deadlock.
    */
   #takeGroup(): readonly Waiting[] {
     const { groupRecords, groupBytes } = this.#limits
@@ -155,7 +155,7 @@ export class AppendGroups {
   }
 }
 
-/** What an append gets whose foundation was not written, or may not have been. */
+/** The result of an append whose predecessor was not written, or may not have been. */
 function failureOf({ buildsOn }: Waiting): AppendResult | undefined {
   const result = buildsOn?.result
   if (buildsOn === undefined || result === undefined || result.kind === 'appended') return undefined

@@ -1,4 +1,4 @@
-/** @module What the notes of writers say of a stretch of the store, for who follows it: each page of notes is looked at once. */
+/** @module Reports what the notes of writers attest in a range of the store, for a follower: each page of notes is checked once. */
 import { parsePosition } from '../decimal-position.ts'
 import type { Attested, EventStore, LostEvents, NoteSeal, Position } from '../event-store.ts'
 import { NoteCheck } from './group-check.ts'
@@ -10,14 +10,17 @@ type Range = Parameters<NonNullable<EventStore['attested']>>[0]
 
 interface Checked {
   readonly check: NoteCheck
-  /** The last group that was looked at. */
+  /** The last group that was checked. */
   readonly upTo: number
 }
 
 export class AttestedByNotes {
   readonly #sessions: Sessions
   readonly #seal: NoteSeal
-  /** Who goes on from there knows how far each writer's notes went: one that is gone between two calls is missed. */
+  /**
+   * State after the previous call. A call that continues from there knows how far each writer's notes went, so a note that disappears between two calls is
+   * detected.
+   */
   #before: Checked | undefined
 
   constructor(sessions: Sessions, seal: NoteSeal) {
@@ -29,7 +32,7 @@ export class AttestedByNotes {
     const from = after === undefined ? 0 : groupOfPosition(after)
     const goesOn = after !== undefined && this.#before?.upTo === from
     const check = goesOn && this.#before ? this.#before.check : this.#begin(after !== undefined)
-    // Calls side by side do not share what they know.
+    // Concurrent calls do not share this state.
     this.#before = undefined
     const upTo = until === undefined ? groupOf(await settledPosition(this.#sessions)) : groupOfPosition(until)
     const lost: LostEvents[] = []
@@ -50,7 +53,7 @@ export class AttestedByNotes {
       now: positionBehind(Number(row?.value ?? 0)),
       ...(since.length > 0 && { noted: positionBehind(Math.min(...since)) }),
     }
-    // Notes under keys that come with the next key file are none that are gone.
+    // A note under a key that the next key file will provide does not count as missing.
     if (unknownKeys > 0) return { lost, after: attestedAfter }
     this.#before = { check, upTo: Math.max(from, upTo) }
     return { lost, broken, after: attestedAfter }
@@ -61,7 +64,7 @@ export class AttestedByNotes {
   }
 }
 
-/** The last one of a group. */
+/** The last position of a group. */
 function positionBehind(group: number): Position {
   return String((group + 1) * GROUP_SIZE - 1)
 }

@@ -1,9 +1,10 @@
 /**
- * @module Arrays as parameters in PostgreSQL's binary format: texts go as they are, where the textual form escapes each quotation mark and
- * backslash of a JSON text, and writes bytes in hexadecimal, for the server to undo. (PostgreSQL source, `array_recv` in utils/adt/arrayfuncs.c.)
+ * @module Encodes arrays as parameters in PostgreSQL's binary format: texts are sent as they are, whereas the textual format escapes each quotation mark
+ * and backslash of a JSON text and encodes bytes in hexadecimal, which the server then has to decode. (PostgreSQL source, `array_recv` in
+ * utils/adt/arrayfuncs.c.)
  */
 
-/** An array of one dimension: how many there are, whether nulls are among them, the elements' type; then the count and the first index. */
+/** Header of a one-dimensional array: number of dimensions, null flag, element type, element count, first index. */
 const HEAD_BYTES = 20
 const LENGTH_BYTES = 4
 const NULL_LENGTH = -1
@@ -29,7 +30,7 @@ export function integerArray(values: readonly number[]): Buffer {
   return arrayOf(INT4, lengths, (buffer, at, index) => buffer.writeInt32BE(values[index] as number, at))
 }
 
-/** Safe integers. */
+/** The values must be safe integers. */
 export function bigintArray(values: readonly number[]): Buffer {
   const lengths = values.map(() => 8)
   return arrayOf(INT8, lengths, (buffer, at, index) => buffer.writeBigInt64BE(BigInt(values[index] as number), at))
@@ -42,7 +43,7 @@ function arrayOf(
 ): Buffer {
   const bytes = lengths.reduce((sum, length) => sum + LENGTH_BYTES + Math.max(length, 0), HEAD_BYTES)
   const buffer = Buffer.allocUnsafe(bytes)
-  // An empty array has no dimension; one that says it has none of something is refused.
+  // An empty array has zero dimensions; PostgreSQL refuses one dimension of length zero.
   const dimensions = lengths.length === 0 ? 0 : 1
   buffer.writeInt32BE(dimensions, 0)
   buffer.writeInt32BE(lengths.includes(NULL_LENGTH) ? 1 : 0, 4)

@@ -1,6 +1,6 @@
 /**
- * @module Connection strings: `postgres://user:password@host:5432/database?schema=countersign&sslmode=verify-full`. Parsed here, so that an
- * option that would weaken a promise of this store, or that nobody reads, is refused instead of passed over.
+ * @module Connection strings: `postgres://user:password@host:5432/database?schema=countersign&sslmode=verify-full`. Parsed here, so that an option that
+ * would weaken a guarantee of this store, or that has no effect, is refused instead of ignored.
  */
 import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
@@ -8,18 +8,18 @@ import type { ClientConfig } from 'pg'
 import { StoreOpenError } from '../event-store.ts'
 
 export interface ConnectionTarget {
-  /** For `pg`, credentials and all: not for logs. */
+  /** For `pg`, with credentials: must not be logged. */
   readonly config: ClientConfig
   readonly schema: string
-  /** What is known of who listens in on the connection. */
+  /** How far the connection is protected against eavesdropping. */
   readonly secrecy: 'this machine' | 'not encrypted' | 'encrypted, server not verified' | 'encrypted'
-  /** For people and logs: without the password. */
+  /** For display and logs: without the password. */
   readonly shown: string
 }
 
 const SCHEMES = ['postgres:', 'postgresql:']
 const DEFAULT_SCHEMA = 'countersign'
-/** An identifier that needs no quotes, short enough for the names that are made from it. */
+/** An identifier that needs no quotes, short enough for the names derived from it. */
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,40}$/
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 type SslMode = (typeof SSL_MODES)[number]
@@ -28,7 +28,7 @@ const OPTIONS: ReadonlySet<string> = new Set(['schema', 'sslmode', ...FILE_OPTIO
 const CONNECT_TIMEOUT_MS = 5_000
 const DEFAULT_PORT = 5_432
 
-/** Throws `StoreOpenError` (`store-unsupported`); no message repeats a password. */
+/** Throws `StoreOpenError` (`store-unsupported`); no message contains a password. */
 export function readConnectionUrl(text: string): ConnectionTarget {
   const url = parsed(text)
   for (const name of url.searchParams.keys()) {
@@ -64,7 +64,7 @@ function parsed(text: string): URL {
     const url = new URL(text.trim())
     if (SCHEMES.includes(url.protocol) && url.hostname !== '') return url
   } catch {
-    // `URL` quotes its input, password and all: the message below does not.
+    // The error of `URL` quotes its input including the password; the message below does not.
   }
   throw unusable('it must look like postgres://user:password@host:5432/database?schema=countersign')
 }
@@ -81,15 +81,15 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/** A folder of sockets is on this machine, too. */
+/** A socket folder is also on this machine. */
 function isThisMachine(host: string): boolean {
   if (isIP(host) !== 0) return LOOPBACK.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')
   return host.startsWith('/') || host.toLowerCase() === 'localhost'
 }
 
 /**
- * As libpq names them; `prefer` and `allow` are left out, since they fall back to plain text silently. So would no mode at all: to another
- * machine nothing goes in the clear that nobody decided on.
+ * Mode names as in libpq; `prefer` and `allow` are not supported, since they silently fall back to plain text. So would a missing mode: an unencrypted
+ * connection to another machine must be requested explicitly.
  */
 function sslModeOf(options: URLSearchParams, host: string): SslMode {
   const named = options.get('sslmode')
@@ -108,7 +108,7 @@ function sslModeOf(options: URLSearchParams, host: string): SslMode {
   return mode
 }
 
-/** `require` takes any certificate. */
+/** `require` accepts any certificate. */
 function isUnchecked(mode: SslMode, name: string): boolean {
   return mode === 'require' && name === 'sslrootcert'
 }

@@ -1,7 +1,7 @@
 /**
- * @module The functions, triggers, indexes and constraints that protect the events, as the server describes them now, held against what this build
- * makes. What the server's version or its operator may vary does not count: spaces, quotes, brackets, how a table is stored. Reading the catalogue
- * takes no right beyond connecting.
+ * @module Compares the functions, triggers, indexes and constraints that protect the events, as the server describes them now, with those that this build
+ * creates. Differences that depend on the server's version or its operator are ignored: whitespace, quotes, parentheses, storage parameters. Reading the
+ * catalogue requires no privilege beyond connecting.
  */
 import { migrations } from './schema.ts'
 import { type Row, read, type Sessions } from './sessions.ts'
@@ -25,10 +25,10 @@ interface Found extends Definition {
   readonly isEnabled: boolean
 }
 
-/** What holds history. */
+/** Tables that hold the history. */
 const TABLES = ['events', 'event_groups'] as const
 
-/** What a trigger calls is named by its own schema: in the server's text it depends on the search path of the session. */
+/** The function that a trigger calls is qualified with its schema: in the server's own text the schema depends on the search path of the session. */
 const FOUND = `
 SELECT 'function' AS kind, p.proname AS name, pg_get_functiondef(p.oid) AS text, true AS enabled
   FROM pg_proc p WHERE p.pronamespace = to_regnamespace($1) AND p.prokind = 'f'
@@ -43,7 +43,7 @@ SELECT 'index', c.relname, pg_get_indexdef(c.oid) || CASE WHEN i.indisvalid AND 
 UNION ALL
 SELECT 'constraint', c.conname, pg_get_constraintdef(c.oid), true FROM pg_constraint c WHERE c.conrelid = ANY ($2::text[]::regclass[])`
 
-/** What is not as this build makes it. Objects of other names are their owner's own. */
+/** Objects that are not as this build creates them. Objects with other names are ignored. */
 export async function alteredObjects(sessions: Sessions): Promise<readonly AlteredObject[]> {
   const { schema } = sessions.target
   const [row] = await read(sessions, `SELECT value FROM ${schema}.meta WHERE name = 'lock-namespace'`)
@@ -59,7 +59,7 @@ function foundIn({ kind, name, text, enabled }: Row): Found {
   return { kind: String(kind) as Kind, name: String(name), text: String(text), isEnabled: enabled === true }
 }
 
-/** A second function of the name, for other arguments, is a difference too: calls could reach it. */
+/** A second function with the same name but other arguments counts as a difference: calls could resolve to it. */
 function howAltered({ kind, name, text }: Definition, found: readonly Found[]): AlteredObject['how'] | undefined {
   const same = found.filter((each) => each.kind === kind && each.name === name)
   if (same.length === 0) return 'gone'
@@ -67,7 +67,7 @@ function howAltered({ kind, name, text }: Definition, found: readonly Found[]): 
   return same.every((each) => comparable(each.text) === comparable(text)) ? undefined : 'different'
 }
 
-/** The statements of the migrations, and what PostgreSQL makes of the table's own clauses. */
+/** The statements of the migrations, and the objects that PostgreSQL derives from the tables' clauses. */
 function expectedDefinitions(schema: string, namespace: number): readonly Definition[] {
   const sql = migrations(schema, namespace)
     .map((migration) => migration.sql)
@@ -96,7 +96,7 @@ function expectedDefinitions(schema: string, namespace: number): readonly Defini
   ]
 }
 
-/** The body of a function counts byte by byte. */
+/** The body of a function is compared byte by byte. */
 function comparable(definition: string): string {
   const [head = '', ...body] = definition.trimEnd().split(/\$(?:body|function)\$/)
   const plain = head

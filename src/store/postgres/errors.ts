@@ -1,24 +1,24 @@
-/** @module What an error of the driver or the server means for the write that it ended. */
+/** @module Classifies errors of the driver or the server by their meaning for the write that they ended. */
 import type { AppendResult } from '../event-store.ts'
 
 const RETRY_MS = 500
 export const FULL_DISK = '53100'
 export const READ_ONLY = '25006'
-/** The transaction was rolled back for certain, and the same one may succeed at once (PostgreSQL, appendix A). */
+/** The transaction was certainly rolled back, and an identical one may succeed at once (PostgreSQL, appendix A). */
 const TRY_AGAIN: ReadonlySet<string> = new Set(['40001', '40P01', '23505'])
 
-/** How a write ended that did not answer with its result. */
+/** How a write ended that returned no result. */
 export type WriteFailure =
-  /** Rolled back by another writer's doing: try each append alone. */
+  /** Rolled back because of another writer: retry each append on its own. */
   | { readonly kind: 'contended' }
   /** Certainly not written. */
   | { readonly kind: 'refused'; readonly result: AppendResult }
-  /** It may have been written. */
+  /** The append may have been written. */
   | { readonly kind: 'lost'; readonly detail: string }
 
 /**
- * A server that answers with an error of its own has rolled the statement back, with these exceptions: class 08 and 57P (the connection is going
- * down, perhaps after the commit), and anything without a code (the socket). `sent` is false where no connection was available.
+ * A server that answers with an error has rolled the statement back, with these exceptions: class 08 and 57P (the connection is being closed, perhaps
+ * after the commit), and any error without a code (from the socket). `sent` is false if no connection was available.
  */
 export function writeFailure(error: unknown, sent: boolean): WriteFailure {
   const detail = reasonOf(error)
@@ -30,7 +30,7 @@ export function writeFailure(error: unknown, sent: boolean): WriteFailure {
   return { kind: 'refused', result: unavailable(advice(code, detail)) }
 }
 
-/** The server's words, with what to do where that is known. */
+/** The server's message, with advice if there is any. */
 export function refusalDetail(error: unknown): string {
   return advice(sqlState(error) ?? '', reasonOf(error))
 }
@@ -39,31 +39,31 @@ export function unavailable(detail: string): AppendResult {
   return { kind: 'unavailable', detail, retryAfterMs: RETRY_MS }
 }
 
-/** The five characters of an SQLSTATE; undefined for errors that are not the server's. */
+/** The five-character SQLSTATE; undefined for errors that are not from the server. */
 export function sqlState(error: unknown): string | undefined {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-/** Whether waiting may mend it: the server is away, starting, stopping, full of connections, or read-only for now. */
+/** Whether the condition may pass: the server is away, starting, stopping, out of connections, or temporarily read-only. */
 export function isPassing(error: unknown): boolean {
   const code = sqlState(error)
   return code === undefined || saysAway(code) || code.startsWith('53') || code === READ_ONLY
 }
 
-/** Of an error that waiting may mend: what stands in the way. */
+/** Describes the obstacle for an error that may pass. */
 export function passingReason(error: unknown): string {
   const code = sqlState(error)
   const isAnswer = code !== undefined && !isAway(error)
   return isAnswer ? advice(code, reasonOf(error)) : `the server does not answer: ${reasonOf(error)}`
 }
 
-/** Of a cut connection (class 08), or of a server that stops, starts or was told to end a session (57P). */
+/** True for a broken connection (class 08), and for a server that stops, starts or was told to end a session (57P). */
 function saysAway(code: string): boolean {
   return code.startsWith('08') || code.startsWith('57P')
 }
 
-/** Whether nobody answered, as far as this error tells: not a server that is full or read-only, nor an answer that took too long. */
+/** Whether the error shows that no server answered: not for a server that is full or read-only, nor for an answer that took too long. */
 export function isAway(error: unknown): boolean {
   const code = sqlState(error)
   if (code !== undefined) return saysAway(code)
@@ -71,10 +71,10 @@ export function isAway(error: unknown): boolean {
 }
 
 const NO_TLS = 'The server does not support SSL connections'
-/** What OpenSSL, by way of Node, says of a certificate that it does not accept. */
+/** Error codes of OpenSSL, as passed on by Node, for a certificate that is not accepted. */
 const NOT_TRUSTED = /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA$|HOSTNAME_MISMATCH$)/
 
-/** Why no encrypted connection can be made, and what to do; undefined for any other error. No waiting mends it. */
+/** Why no encrypted connection can be made, with advice; undefined for any other error. Waiting does not help. */
 export function tlsRefusal(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if (error.message === NO_TLS)
@@ -84,14 +84,14 @@ export function tlsRefusal(error: unknown): string | undefined {
   return `the certificate of the server is not accepted (${error.message}): name that of its authority with sslrootcert, and the host by the name that it is for`
 }
 
-/** What to do about a refusal that no waiting mends, after the server's own words; those words alone for any other error. */
+/** The server's message followed by advice on a permanent refusal; only the message for any other error. */
 export function refusalWithAdvice(error: unknown): string {
   const detail = reasonOf(error)
   const what = TO_DO[sqlState(error) ?? '']
   return what === undefined ? detail : `${detail}: ${what}`
 }
 
-/** By SQLSTATE (PostgreSQL, appendix A). */
+/** Advice by SQLSTATE (PostgreSQL, appendix A). */
 const TO_DO: Readonly<Record<string, string>> = {
   '3D000': "mend its name in the URL, or make it first, with CREATE DATABASE … ENCODING 'UTF8'",
   '28P01': 'mend user and password in the URL',

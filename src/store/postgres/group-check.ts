@@ -1,4 +1,4 @@
-/** @module The notes of groups held against the events: which are gone, and which rows are not as their writers left them. */
+/** @module Compares the notes of groups with the events: finds lost events, and rows that differ from what their writers left. */
 
 import type { LostEvents, NoteSeal } from '../event-store.ts'
 import { type GroupNote, headersDigest, NoteChains, parseNote, type SettledGroup } from '../group-note.ts'
@@ -9,21 +9,21 @@ const PAGE_NOTES = 500
 
 export interface NoteFindings {
   readonly lost: readonly LostEvents[]
-  /** What is wrong with the notes themselves. */
+  /** Faults in the notes themselves. */
   readonly broken: readonly string[]
-  /** Events that are there, and not those that were attested. */
+  /** Faults of events that exist but are not the attested ones. */
   readonly altered: readonly string[]
-  /** Notes under keys that are not known here. */
+  /** Number of notes sealed with keys that are not known here. */
   readonly unknownKeys: number
 }
 
 export interface NoteRange {
-  /** Groups. */
+  /** Group numbers; `after` is exclusive, `upTo` inclusive. */
   readonly after: number
   readonly upTo: number
 }
 
-/** Notes by their groups, page by page. */
+/** Reads the notes in the order of their groups, page by page. */
 export class NoteCheck {
   readonly #sessions: Sessions
   readonly #seal: NoteSeal
@@ -37,7 +37,7 @@ export class NoteCheck {
     this.#chains = new NoteChains(options)
   }
 
-  /** Last groups of before the notes, as writers saw them. */
+  /** The last groups from before notes were written, as stated by writers. */
   get since(): ReadonlySet<number> {
     return this.#since
   }
@@ -84,7 +84,7 @@ export class NoteCheck {
     return read?.writer === writer ? read : 'broken'
   }
 
-  /** Against the events that lie there now. */
+  /** Compares attested groups with the events that exist now. */
   async #held(settled: readonly SettledGroup[]): Promise<{ lost: readonly LostEvents[]; faults: readonly string[] }> {
     const positions = settled.flatMap(({ at }) => at.flatMap(([first, count]) => placesOf(first, count)))
     if (positions.length === 0) return { lost: [], faults: [] }
@@ -131,18 +131,18 @@ function placesOf(first: number, count: number): readonly number[] {
 }
 
 export interface GroupRows {
-  /** The last group of before the notes. */
+  /** The last group from before notes were written. */
   readonly since: number
-  /** Groups without a row, and the first of them. */
+  /** Number of groups without a row, and the first of them. */
   readonly noRow: { readonly groups: number; readonly first: number }
-  /** Rows of a writer without an event. */
+  /** Number of rows of a writer without an event, and the first of them. */
   readonly noEvent: { readonly groups: number; readonly first: number }
-  /** Events that no writer attests: written before the notes, and by who writes none. */
+  /** Number of events that no writer attests: those from before the notes (`before`), and those of writers that write no notes (`unnoted`). */
   readonly before: number
   readonly unnoted: number
 }
 
-/** What the rows of the groups say of themselves, up to a group. */
+/** Summarizes the rows of the groups, up to a given group. */
 export async function groupRows(sessions: Sessions, upTo: number): Promise<GroupRows> {
   const s = sessions.target.schema
   const [row] = await read(

@@ -1,4 +1,4 @@
-/** @module The notes that this process writes beside its groups, and what it attests of other writers. */
+/** @module The notes that this process writes with its groups, and what it attests of other writers. */
 import type pg from 'pg'
 import type { Append, AppendResult, NoteSeal } from '../event-store.ts'
 import {
@@ -14,14 +14,14 @@ import {
 import { GROUP_SIZE, NOTED_AFTER } from './schema.ts'
 import type { Row } from './sessions.ts'
 
-/** Between two looks at what others wrote. */
+/** Interval between checks for what other writers wrote. */
 const LOOK_MS = 60_000
-/** Of another writer, the groups at its end that are attested: as many as it may have under way, and those before them. */
+/** Number of last groups of another writer that are attested: as many as it may have in flight, and those before them. */
 const LAST_GROUPS = 4
 
 type Queries = Pick<pg.ClientBase, 'query'>
 
-/** What `append_group_noted` takes: without a seal, a row that attests nothing. */
+/** Arguments for `append_group_noted`; without a seal, a row that attests nothing. */
 export interface NoteColumns {
   readonly values: readonly unknown[]
   readonly draft?: DraftNote
@@ -43,7 +43,7 @@ export class GroupNotes {
     this.#seal = seal
   }
 
-  /** Of the next group. Rejects with the error of the server. */
+  /** Note columns for the next group. Rejects with the error of the server. */
   async columns(client: Queries): Promise<NoteColumns> {
     const seal = this.#seal
     if (seal === undefined) return { values: [null, false, null, null] }
@@ -57,7 +57,7 @@ export class GroupNotes {
     return { values: [this.#notes.writer, draft.note.opens !== undefined, text, seal.seal(text)], draft }
   }
 
-  /** The group of this note was acknowledged, with something in it. */
+  /** Called when the group of this note was acknowledged with at least one append written. */
   written(draft: DraftNote | undefined): void {
     if (draft === undefined) return
     this.#notes.written(draft)
@@ -69,7 +69,7 @@ export class GroupNotes {
     if (group !== undefined) this.#notes.settle(group)
   }
 
-  /** What the others wrote since somebody looked last. */
+  /** Reads what other writers wrote since any process last checked. */
   async #look(client: Queries, seal: NoteSeal): Promise<void> {
     const s = this.#schema
     const { rows: found } = await client.query<Row>(
@@ -88,7 +88,7 @@ export class GroupNotes {
 
   async #others(client: Queries, seal: NoteSeal, seen: number) {
     const s = this.#schema
-    // Writer by writer through the index: there are as many as there were starts.
+    // Visits each writer with one index step: there are as many writers as there were process starts.
     const { rows } = await client.query<Row>(
       `WITH RECURSIVE writers AS (
         (SELECT writer FROM ${s}.event_groups WHERE writer IS NOT NULL ORDER BY writer LIMIT 1)

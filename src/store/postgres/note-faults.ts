@@ -1,4 +1,7 @@
-/** @module What a verification of the whole store finds by the notes of its writers: events that are gone, rows of groups that are, and what nobody attests. */
+/**
+ * @module Faults that a verification of the whole store finds by means of its writers' notes: lost events, lost rows of groups, and events that no note
+ * attests.
+ */
 import { parsePosition } from '../decimal-position.ts'
 import type { LostEvents, NoteSeal, Position } from '../event-store.ts'
 import { type GroupRows, groupRows, NoteCheck } from './group-check.ts'
@@ -9,9 +12,9 @@ import type { Timings } from './timings.ts'
 
 export interface NoteScan {
   readonly seal: NoteSeal
-  /** What no note attests, in words. */
+  /** Called with a description of events that no note attests. */
   readonly onUnattested: (text: string) => void
-  /** Behind which position events were attested, as somebody beside the store knows. */
+  /** Position after which events were attested, as known from a source outside the store. */
   readonly attestedAfter?: Position | undefined
 }
 
@@ -22,7 +25,7 @@ export interface NoteFault {
   readonly revision?: number
 }
 
-/** Up to where the store is when it begins. */
+/** Checks up to the end of the store at the start of the check. */
 export async function* noteFaults(
   sessions: Sessions,
   { writersMs }: Timings,
@@ -35,7 +38,7 @@ export async function* noteFaults(
   for await (const page of check.pages({ after: 0, upTo })) {
     unknownKeys += page.unknownKeys
     yield [...page.broken, ...page.altered].map(noteFault)
-    // Two writers may have attested the same one.
+    // Two writers may have attested the same event.
     const lost = new Map(page.lost.filter(({ position }) => !named.has(position)).map((each) => [each.position, each]))
     for (const position of lost.keys()) named.add(position)
     yield await lostFaults(sessions, [...lost.values()])
@@ -53,7 +56,7 @@ function noteFault(message: string): NoteFault {
   return { code: 'group-notes', message }
 }
 
-/** Where a later event of the stream is there, that one says so. */
+/** If a later event of the stream exists, the check of the stream itself reports the gap. */
 async function lostFaults(sessions: Sessions, lost: readonly LostEvents[]): Promise<readonly NoteFault[]> {
   if (lost.length === 0) return []
   const table = `${sessions.target.schema}.events`
@@ -87,7 +90,7 @@ function rowFaults({ noRow, noEvent, since }: GroupRows, seen: ReadonlySet<numbe
   return faults
 }
 
-/** The store says that notes began later than they did: those before are gone, and what they attested may be. */
+/** Detects that the store claims a later start of the notes than the known one: notes from before are gone, and perhaps the events they attested. */
 function laterFaults({ since }: GroupRows, attestedAfter: Position | undefined): readonly NoteFault[] {
   const known = attestedAfter === undefined ? since : Math.floor(parsePosition(attestedAfter) / GROUP_SIZE)
   if (since <= known) return []

@@ -1,4 +1,4 @@
-/** @module Shared copies in the database of the store, in two tables beside the events. */
+/** @module Shared copies in the database of the store, in two tables next to the events. */
 import type pg from 'pg'
 import { parsePosition } from '../decimal-position.ts'
 import { type Position, StoreUnavailableError } from '../event-store.ts'
@@ -8,11 +8,11 @@ import { isPassing, reasonOf, sqlState } from './errors.ts'
 import { closeSessions, newClient, openSessions, type Row, read, type Sessions } from './sessions.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 
-/** Copies that builds with other tables left, and that nobody has renewed since. */
+/** Age at which copies left by builds with other tables are deleted if they were not renewed. */
 const STALE = '7 days'
 const RETRY_MS = 1_000
 
-/** Connects when it is first used. Throws `StoreOpenError` for a URL that cannot be used. */
+/** Connects on first use. Throws `StoreOpenError` for a URL that cannot be used. */
 export function openPostgresCopies(url: string, timings: Timings = DEFAULT_TIMINGS): SharedCopies {
   return new PostgresCopies(openSessions(readConnectionUrl(url), timings), timings)
 }
@@ -53,7 +53,7 @@ class PostgresCopies implements SharedCopies {
       const lock = 'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS is_owner'
       const { rows } = await client.query<Row>(lock, [`countersign/copies/${this.#schema}/${name}`])
       if (rows[0]?.is_owner !== true) return false
-      // A copy that a crash takes back is written again.
+      // A copy lost in a crash is simply written again.
       await client.query('SET LOCAL synchronous_commit = off')
       const previous = copyOf((await client.query<Row>(this.#copyQuery(), [name])).rows[0])
       const made = await make(previous, await this.#partWriter(client, name))
@@ -109,7 +109,7 @@ class PostgresCopies implements SharedCopies {
     )
   }
 
-  /** On a connection of its own, which ends with it: what appends and reads wait for is not held up. */
+  /** Uses a separate connection, which is closed afterwards, so that appends and reads are not delayed. */
   async #transaction<T>(begin: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
     const client = newClient(this.#sessions, this.#timings.readMs)
     try {
@@ -122,7 +122,7 @@ class PostgresCopies implements SharedCopies {
       if (sqlState(error) === undefined || !isPassing(error)) throw error
       throw new StoreUnavailableError(`the server does not answer: ${reasonOf(error)}`, RETRY_MS)
     } finally {
-      // Without a commit the server rolls back, whatever state the connection is in.
+      // Without a commit the server rolls back, whatever the state of the connection.
       await client.end().catch(() => undefined)
     }
   }

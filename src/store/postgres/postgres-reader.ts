@@ -1,6 +1,6 @@
 /**
- * @module Read-only access to a ledger on PostgreSQL, beside the processes that serve it: for `verify`, `replay` and the like. Where the server
- * does not answer, a read throws `StoreUnavailableError`.
+ * @module Read-only access to a ledger on PostgreSQL, concurrent with the processes that serve it: for `verify`, `replay` and the like. A read throws
+ * `StoreUnavailableError` if the server does not answer.
  */
 import type { ReadRecord, StoreReader } from '../event-store.ts'
 import { readHalfOf } from '../read-only-store.ts'
@@ -32,11 +32,11 @@ export async function openPostgresReader({ url, timings }: ReaderOptions): Promi
 }
 
 export interface ScanOptions extends ReaderOptions {
-  /** Absent: what the writers attested is not looked at. */
+  /** Absent: the writers' notes are not checked. */
   readonly notes?: NoteScan | undefined
 }
 
-/** A record without its position, whose gaps say nothing by themselves; stream, revision and request id are columns beside the header. */
+/** A record without its position, whose gaps prove nothing; stream, revision and request id are columns next to the header. */
 export type ScannedRow = Omit<ReadRecord, 'position'> & { readonly hasColumns: true }
 
 export interface PostgresFault {
@@ -48,7 +48,10 @@ export interface PostgresFault {
 
 export type PostgresScanPage = readonly (ScannedRow | PostgresFault)[]
 
-/** Every event for verification, in the store's order, then rows at positions that were never given out, and what of the schema is not as it was made. Throws `StoreOpenError` and `StoreUnavailableError`. */
+/**
+ * Yields every event for verification, in the store's order, then faults: rows at positions that were never assigned, objects of the schema that were
+ * altered, and faults found by the notes. Throws `StoreOpenError` and `StoreUnavailableError`.
+ */
 export async function* scanPostgres({ url, timings, notes }: ScanOptions): AsyncGenerator<PostgresScanPage, void> {
   const waits = { ...DEFAULT_TIMINGS, ...timings }
   const sessions = openSessions(readConnectionUrl(url), waits)

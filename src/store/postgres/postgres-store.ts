@@ -1,6 +1,6 @@
 /**
- * @module The store on PostgreSQL: any number of ledger processes share one schema, and unique constraints are all that orders them. A process
- * writes groups of appends, each in a transaction.
+ * @module The store on PostgreSQL: any number of ledger processes share one schema, and only unique constraints order their appends. A process writes
+ * groups of appends, each group in one transaction.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkAppend } from '../check-append.ts'
@@ -43,20 +43,20 @@ export interface PostgresOptions {
   /** `postgres://user:password@host:5432/database?schema=countersign&sslmode=verify-full` */
   readonly url: string
   readonly timings?: Partial<Timings>
-  /** Of what waits for the server. */
+  /** Limits of the appends that wait for the server. */
   readonly limits?: Partial<GroupLimits>
-  /** Absent: the server is given up after a while. */
+  /** Absent: opening fails if the server does not answer within `openMs`. */
   readonly patience?: {
     readonly signal: AbortSignal
-    /** Called each time that the server did not answer. */
+    /** Called each time the server did not answer. */
     readonly onAway: (reason: string) => void
   }
 }
 
 /**
- * Waits for the server, and looks whether it keeps what it acknowledges and holds our schema. Throws `StoreOpenError`: `store-unsupported` for
- * a URL or a server that cannot be used, `store-unreadable` for refused credentials, `store-newer`, `store-corrupt` for an altered
- * schema or a sequence behind its events, `store-away` where nobody answers in time.
+ * Waits for the server, and checks that it keeps what it acknowledges and holds our schema. Throws `StoreOpenError`: `store-unsupported` for a URL or a
+ * server that cannot be used, `store-unreadable` for refused credentials, `store-newer`, `store-corrupt` for an altered schema or a sequence behind its
+ * events, `store-away` if no server answers in time.
  */
 export async function openPostgresStore({ url, timings, limits, patience }: PostgresOptions): Promise<EventStore> {
   const waits = { ...DEFAULT_TIMINGS, ...timings }
@@ -112,12 +112,12 @@ export class PostgresStore implements EventStore {
   readonly #listeners = new Set<(status: StoreStatus) => void>()
   #status: StoreStatus = { state: 'ready' }
   #tail: TailWatch | undefined
-  /** The last record this process has seen acknowledged: what a server that lost its end no longer has. */
+  /** The last record that was acknowledged to this process: a server that went backwards no longer has it. */
   #last: LastKnown | undefined
-  /** The same by who knows more: what others wrote counts as well. */
+  /** Set by a component that knows more: records written by other processes count as well. */
   #held: HeldTo | undefined
   #probing: Promise<void> | undefined
-  /** The server answers, and takes no event: looked at by writing. */
+  /** The server answers but refuses appends; only a test write shows whether that is over. */
   #isRefusing = false
   readonly #closing = new AbortController()
   #looking: Promise<void> | undefined
@@ -230,7 +230,7 @@ export class PostgresStore implements EventStore {
     await closeSessions(this.#sessions)
   }
 
-  /** For good: no look at the server mends it. */
+  /** Permanent: no further check of the server can clear it. */
   get #isDamaged(): boolean {
     return this.#status.state === 'failed'
   }
@@ -252,7 +252,7 @@ export class PostgresStore implements EventStore {
     return this.#held?.last() ?? this.#last
   }
 
-  /** A read found nobody there: one cut connection says little, so the server is looked at before the store is called away. */
+  /** Called when a read got no answer. A single broken connection proves little, so the server is checked before the store is reported as unavailable. */
   #look(): void {
     if (this.#wakeups.closed || this.#status.state !== 'ready') return
     this.#looking ??= checkServer(this.#sessions)
@@ -285,35 +285,35 @@ export class PostgresStore implements EventStore {
     })
   }
 
-  /** Until the server is back, takes events, and is one that holds our last event. */
+  /** Repeats until the server is back, accepts appends, and holds our last event. */
   async #probe(): Promise<void> {
     const { signal } = this.#closing
     while (!this.#wakeups.closed && !this.#isDamaged) {
-      // Whoever closes the store waits for this, in a process that nothing else may hold.
+      // Closing the store waits for this sleep, which must not keep the process alive.
       await sleep(this.#timings.probeMs * (0.5 + Math.random()), undefined, { ref: false, signal }).catch(
         () => undefined,
       )
       if (this.#wakeups.closed) return
       try {
         await checkServer(this.#sessions)
-        // Of this moment: an append that is being settled may be acknowledged while this one is looked for.
+        // Read now: an append that is being settled may be acknowledged while this event is looked up.
         const last = this.#lastKnown()
         const found = last === undefined ? undefined : await recordAt(this.#sessions, last.position)
         if (last !== undefined && !isSameEvent(found, last)) this.#hasLost(last)
         else if (this.#isRefusing) await probeWrite(this.#sessions)
-        // What was found meanwhile by an append is no passing matter.
+        // A failure that an append found meanwhile is permanent.
         if (this.#isDamaged) return
         this.#isRefusing = false
         this.#setStatus({ state: 'ready' })
         this.#wakeups.notify()
         return
       } catch {
-        // Still away or full, or a standby that is being promoted.
+        // The server is still away or full, or a standby that is being promoted.
       }
     }
   }
 
-  /** As a standby may have, after an asynchronous failover. */
+  /** For example after an asynchronous failover to a standby. */
   #hasLost({ position }: LastKnown): void {
     const detail =
       `the server no longer holds the event at position ${position} that it acknowledged: a standby that lagged was ` +

@@ -1,4 +1,4 @@
-/** @module Reads: streams by revision, everything by position up to where nothing can appear any more. */
+/** @module Reads: streams by revision, and all events by position up to where no new event can appear any more. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parsePosition } from '../decimal-position.ts'
 import {
@@ -47,17 +47,17 @@ export async function* readStreamPages(
 }
 
 export interface ScanOptions extends ReadAllOptions {
-  /** How long it waits for writes that began before it (`settledFor`). Absent: not at all, for whoever is told of what comes later. */
+  /** How long the scan waits for writes that began before it (`settledFor`). Absent: it does not wait, for a reader that is notified of later events. */
   readonly writersMs?: number
 }
 
-/** Pages with how far they looked: a tenant's page may be empty and still go on. */
+/** Pages with the position reached: a tenant's page may be empty although more follow. */
 export async function* scanAll(sessions: Sessions, options: ScanOptions): AsyncGenerator<ScanPage> {
   const until = options.until === undefined ? MAX_REVISION : parsePosition(options.until)
   let after = options.after === undefined ? 0 : parsePosition(options.after)
   let settled = options.writersMs === undefined ? 0 : await settledFor(sessions, options.writersMs)
   while (after < until) {
-    // Requested first and again only at its end: what lies below it is all there.
+    // Fetched at the start, and again only once this position is reached: all events up to it are present.
     if (after >= settled) settled = await settledPosition(sessions)
     const end = Math.min(until, settled)
     if (after >= end) return
@@ -68,23 +68,23 @@ export async function* scanAll(sessions: Sessions, options: ScanOptions): AsyncG
       values: options.tenant === undefined ? [after, end] : [after, end, options.tenant],
       order: 'ASC',
     })
-    // The end of a group that holds nothing is no position of a record; a reader may go on from it all the same.
+    // The end of an empty group is not the position of a record, but a reader may continue from it.
     after = isFull ? Number(records.at(-1)?.position) : end
     yield { records, upTo: String(after) }
-    // Whoever follows is woken for all that was committed since, and would ask in vain.
+    // A follower is woken for every later commit, so another query would be wasted.
     if (!isFull && options.writersMs === undefined) return
   }
 }
 
-/** The last position of the last group below which nothing can appear any more. */
+/** The last position of the last group up to which no new event can appear. */
 export async function settledPosition(sessions: Sessions): Promise<number> {
   const [row] = await read(sessions, `SELECT ${sessions.target.schema}.settled_group() AS last`)
   return endOf(Number(row?.last))
 }
 
 /**
- * The same, once it covers every group that was drawn by now: another process's write may be under way below one that was acknowledged already.
- * After `waitMs` it is what it is by then, for a writer whose connection hangs.
+ * The same, once it covers every group drawn before the call: another process's write may still be in flight below one that was acknowledged already.
+ * Returns the current value after `waitMs`, in case the connection of a writer hangs.
  */
 export async function settledFor(sessions: Sessions, waitMs: number): Promise<number> {
   const deadlineMs = performance.now() + waitMs
@@ -108,7 +108,7 @@ export async function settledFor(sessions: Sessions, waitMs: number): Promise<nu
 
 const endOf = (group: number): number => (group + 1) * GROUP_SIZE - 1
 
-/** Rows at positions that no group has: whoever reads all events never comes there, and only a reader of their stream meets them. */
+/** Rows at positions outside all groups: a read of all events never reaches them, only a read of their stream does. */
 export async function rowsOutside(sessions: Sessions): Promise<{ readonly rows: number; readonly first: string }> {
   const { schema } = sessions.target
   const [row] = await read(
@@ -138,7 +138,7 @@ export async function findRequest(sessions: Sessions, stream: string, requestId:
   return row === undefined ? undefined : Number(row.revision)
 }
 
-/** Of these streams, those without a first event. */
+/** Those of the given streams that have no first event. */
 export async function findLostBeginnings(sessions: Sessions, streams: readonly string[]): Promise<readonly string[]> {
   const text = `SELECT stream FROM unnest($1::text[]) AS known (stream)
     WHERE NOT EXISTS (SELECT FROM ${table(sessions)} AS first WHERE first.stream = known.stream AND first.revision = 0)`
@@ -155,11 +155,11 @@ interface PageQuery {
 
 interface Page {
   readonly records: readonly ReadRecord[]
-  /** More may follow it; else all that is wanted has come. */
+  /** More records may follow; otherwise the range is complete. */
   readonly isFull: boolean
 }
 
-/** One page, within records and bytes; a record larger than a page comes alone. No connection is held between two pages. */
+/** Reads one page, bounded by records and bytes; a record larger than a page is returned alone. No connection is held between pages. */
 async function page(sessions: Sessions, { by, where, values, order }: PageQuery): Promise<Page> {
   const rows = await read(
     sessions,

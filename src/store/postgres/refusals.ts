@@ -1,6 +1,6 @@
 /**
- * @module A server that answers and takes no event: its disk is full, it is read-only, the role may not append, or positions are taken already.
- * Whether that is over is found out by writing: rows are inserted, more than a page of them, and rolled back.
+ * @module Handles a server that answers but accepts no event: its disk is full, it is read-only, the role may not append, or positions are already taken.
+ * A test write shows whether the condition is over: rows are inserted, more than a page of them, and rolled back.
  */
 import type { StoreStatus } from '../event-store.ts'
 import { FULL_DISK, READ_ONLY, refusalDetail, sqlState } from './errors.ts'
@@ -9,14 +9,14 @@ import { read, type Sessions } from './sessions.ts'
 
 const NOT_ALLOWED = '42501'
 const TAKEN = '23505'
-/** Primary keys of the events and of their groups: where a position or a group is taken, no other writer was faster. */
+/** Primary keys of the events and of their groups: a violation means that the position or group is taken, not that another writer was faster. */
 const POSITION_KEYS: readonly unknown[] = ['events_pkey', 'event_groups_pkey']
-/** More than what is left in the pages that the table has, so that a disk does not count as free that is full again at once. */
+/** More than fits into the free space of the table's existing pages, so that a disk that would be full again at once does not count as free. */
 const PROBE_ROWS = 256
 const PROBE_ROW_BYTES = 1_000
 const PROBES = 2 ** 40
 
-/** What an error of the server says of every append that comes after; undefined where the next one may succeed. */
+/** The status of a store whose server gave this error, if the error applies to every later append; undefined if the next append may succeed. */
 export function refusesAll(error: unknown): StoreStatus | undefined {
   const code = sqlState(error)
   if (code === FULL_DISK) return { state: 'full', detail: 'the disk of the server is full' }
@@ -33,7 +33,7 @@ function constraintOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'constraint' in error ? error.constraint : undefined
 }
 
-/** Rejects with the server's own error where rows cannot be written. Nobody ever sees these. */
+/** Rejects with the server's own error if rows cannot be written. The rows are never visible to other transactions. */
 export async function probeWrite({ writer, target }: Sessions): Promise<void> {
   const client = await writer.connect()
   try {
@@ -46,16 +46,16 @@ export async function probeWrite({ writer, target }: Sessions): Promise<void> {
     await client.query('ROLLBACK')
     client.release()
   } catch (error) {
-    // Its transaction ends with it.
+    // Closing the connection ends its transaction.
     client.release(true)
     throw error
   }
 }
 
-/** What to say where the events go beyond the groups that were drawn: no append could find a position. Undefined where they do not. */
+/** Error text if events exist beyond the groups drawn from the sequence, so that no append could find a free position; undefined otherwise. */
 export async function lostSequence(sessions: Sessions): Promise<string | undefined> {
   const { schema } = sessions.target
-  // The rows first: whoever wrote one had drawn its group before.
+  // The rows are read first: a writer draws its group before it writes a row.
   const [row] = await read(
     sessions,
     `SELECT coalesce((SELECT max(position) FROM ${schema}.events), 0) / ${GROUP_SIZE} AS held,

@@ -1,4 +1,4 @@
-/** @module Making the schema, and looking whether it is there, of a version that this build knows, and as it was made. */
+/** @module Creates the schema, and checks that it exists, has a version known to this build, and is unaltered. */
 import { randomInt } from 'node:crypto'
 import type pg from 'pg'
 import { StoreOpenError } from '../event-store.ts'
@@ -11,7 +11,7 @@ import { DEFAULT_TIMINGS } from './timings.ts'
 
 const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_SCHEMA = '3F000'
-/** One migration at a time in a database, whoever starts it. */
+/** Allows one migration at a time per database, across all processes. */
 const MIGRATION_LOCK = 'countersign/migrations'
 const LOCK_MS = 10_000
 const LOCK_NOT_AVAILABLE = '55P03'
@@ -23,22 +23,22 @@ const ROLE_PATTERN = /^[a-z_][a-z0-9_]{0,62}$/
 export interface SchemaStatus {
   readonly schema: string
   readonly connection: ConnectionTarget['secrecy']
-  /** 0 where nothing is there yet. */
+  /** 0 if there is no schema yet. */
   readonly version: number
   readonly newest: number
-  /** Undefined while it is being made or upgraded, which may hold the table. */
+  /** Undefined while the schema is being created or upgraded, since the table may be locked. */
   readonly events: number | undefined
   readonly faults: readonly string[]
 }
 
-/** Throws `StoreOpenError`; its message says what to run. */
+/** Throws `StoreOpenError`; its message says which command to run. */
 export async function checkSchema(sessions: Sessions): Promise<void> {
   await checkVersion(sessions)
   const [fault] = await schemaFaults(sessions)
   if (fault !== undefined) throw new StoreOpenError('store-corrupt', `${sessions.target.shown}: ${fault.message}`)
 }
 
-/** Whether it is there, and as this build knows it: in another one, events may lie elsewhere. Throws `StoreOpenError`. */
+/** Checks that the schema exists with a version that this build knows: in another version, events may be stored differently. Throws `StoreOpenError`. */
 export async function checkVersion(sessions: Sessions): Promise<void> {
   const { schema, shown } = sessions.target
   const version = await versionOf(sessions)
@@ -59,12 +59,12 @@ export async function checkVersion(sessions: Sessions): Promise<void> {
 }
 
 export interface SchemaFault {
-  /** `schema-altered`: no trigger refuses a change any more. */
+  /** `schema-altered`: a trigger that refuses changes is missing or disabled. */
   readonly code: 'schema-altered' | 'protection-altered'
   readonly message: string
 }
 
-/** What of the schema is not as this build makes it: gone, disabled, or of another definition (STR-31). */
+/** Objects of the schema that are not as this build creates them: missing, disabled, or with another definition (STR-31). */
 export async function schemaFaults(sessions: Sessions): Promise<readonly SchemaFault[]> {
   const { schema } = sessions.target
   return (await alteredObjects(sessions)).map((altered) => schemaFault(schema, altered))
@@ -106,9 +106,9 @@ async function isMigrating(sessions: Sessions): Promise<boolean> {
 }
 
 /**
- * Makes or upgrades the schema, in one transaction, and lets `writer` append and read. Two at once wait for each other for a while, and so
- * does one for whoever holds the tables: appends that wait behind it are held up no longer than that. Throws `StoreOpenError` for a newer schema
- * and after a wait in vain, and the server's own error where the role may not.
+ * Creates or upgrades the schema, in one transaction, and grants `writer` append and read access. It waits a limited time for a concurrent migration and
+ * for transactions that hold the tables, so appends queued behind its lock are not delayed longer than that. Throws `StoreOpenError` for a newer schema
+ * and on timeout, and the server's own error if the role lacks permission.
  */
 async function initSchema(
   sessions: Sessions,
@@ -174,7 +174,7 @@ async function migrate(client: pg.Client, { schema }: ConnectionTarget): Promise
   return from
 }
 
-/** Chosen once for the schema: two ledgers in one database do not see each other's writers. */
+/** Chosen once per schema: two ledgers in one database do not see each other's writers. */
 async function namespaceOf(client: pg.Client, schema: string): Promise<number> {
   await client.query(
     `INSERT INTO ${schema}.meta (name, value) VALUES ('lock-namespace', $1) ON CONFLICT (name) DO NOTHING`,

@@ -1,22 +1,22 @@
 /**
- * @module Tables, functions and triggers of the store, as numbered migrations. Each statement is spelt as PostgreSQL describes what it made
- * (`definitions.ts` compares both).
+ * @module Tables, functions and triggers of the store, as numbered migrations. Each statement is written in the form in which PostgreSQL describes the
+ * created object (`definitions.ts` compares both).
  *
- * A position is `group * GROUP_SIZE + place`: each write transaction draws one group, so that the records of an append stand together, and
- * gaps by themselves mean nothing: what was written is attested by the notes of the groups (`../group-note.ts`). Groups are drawn before they are committed, so a reader must not pass one that is still under way. Every writer
- * therefore first takes a shared advisory lock whose key is the last group drawn by then: all groups that it will draw lie above it. A reader
- * looks at the sequence first and at the locks second; below the smaller of the two nothing can appear any more, because PostgreSQL makes a
- * transaction visible before it releases its locks. Reading below the snapshot's xmin instead would give positions that a dump and restore
- * reorders, and would let any long transaction of another program in the same server stop every reader.
+ * A position is `group * GROUP_SIZE + place`: each write transaction draws one group number, so that the records of an append are consecutive. Gaps occur
+ * in normal operation and prove nothing; written events are attested by the notes of the groups (`../group-note.ts`). Group numbers are drawn before the
+ * commit, so a reader must not pass a group that is still being written. Every writer therefore first takes a shared advisory lock whose key is the last
+ * group number drawn at that time: all groups that it will draw are above it. A reader reads the sequence first and the locks second; below the smaller of
+ * the two no new event can appear, because PostgreSQL makes a transaction visible before it releases its locks. Reading below the snapshot's xmin instead
+ * would give positions that a dump and restore reorders, and any long transaction of another program on the same server would block every reader.
  */
 
 export const SCHEMA_VERSION = 4
 
-/** Places in a group: more than the most records in one transaction. */
+/** Places in a group: more than the maximum number of records in one transaction. */
 export const GROUP_SIZE = 65_536
-/** In `meta`: the last group of before the notes. */
+/** Key in `meta`: the last group from before notes were written. */
 export const NOTED_AFTER = 'noted-after'
-/** Keys of two-part advisory locks are 32-bit; groups are compared modulo this. */
+/** Keys of two-part advisory locks have 32 bits; groups are compared modulo this. */
 const LOCK_KEYS = 2 ** 31
 
 export interface Migration {
@@ -24,7 +24,7 @@ export interface Migration {
   readonly sql: string
 }
 
-/** `namespace` is a number of this ledger's own, for its advisory locks: other programs in the database use others. */
+/** `namespace` is a number unique to this ledger, for its advisory locks: other programs in the database use other numbers. */
 export function migrations(schema: string, namespace: number): readonly Migration[] {
   return [
     { version: 1, sql: first(schema, namespace) },
@@ -38,7 +38,7 @@ function first(s: string, namespace: number): string {
   return [tables(s), immutability(s), placeFunctions(s, namespace), appendFunction(s)].join('\n')
 }
 
-/** Texts compare by code unit ("C"): the order of names and the bounds of a tenant's streams do not depend on a locale. */
+/** Texts are compared by code unit (collation "C"): the order of names and the bounds of a tenant's streams do not depend on a locale. */
 function tables(s: string): string {
   return `
 CREATE SEQUENCE ${s}.append_groups;
@@ -60,7 +60,7 @@ CREATE UNIQUE INDEX events_stream_request ON ${s}.events (stream, request) WHERE
 CREATE INDEX events_tenant_position ON ${s}.events (tenant, position);`
 }
 
-/** Also for the owner of the tables: whoever would alter history has to alter one of these first, which every start and \`verify\` notice. */
+/** The triggers also bind the owner of the tables: to alter history one of them has to be altered first, which every start and `verify` detect. */
 function immutability(s: string): string {
   return `
 CREATE FUNCTION ${s}.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $body$
@@ -96,7 +96,7 @@ BEGIN
 END $body$;`
 }
 
-/** What processes of before version 3 call, which may run beside newer ones. */
+/** Called by processes from before version 3, which may run concurrently with newer ones. */
 function appendFunction(s: string): string {
   return `
 CREATE FUNCTION ${s}.append_events(
@@ -142,13 +142,13 @@ END $body$;`
 }
 
 /**
- * Writes what of a group of appends, each to a stream of its own, can be written. Answers with the group and how many records were written
- * (`appended`), and one row for each append that was not: its head where it does not fit (`conflict`), or the revision that holds its request
- * (`duplicate`). Rows go in as they come: callers send them by stream, so that no two wait for each other in a circle. Where another one takes a
- * revision meanwhile, the unique constraint ends the whole statement.
+ * Writes those appends of a group, each to a different stream, that can be written. Returns one row with the group and the number of records written
+ * (`appended`), and one row for each append that was not written: its head if the expected revision is wrong (`conflict`), or the revision that holds its
+ * request (`duplicate`). Rows are inserted in the order given: callers sort them by stream, so that concurrent calls cannot deadlock. If another writer
+ * takes a revision meanwhile, the unique constraint aborts the whole statement.
  *
- * Its statements are planned once a session. PostgreSQL would plan them for each group, by the lengths of its arrays, which takes as long as writing
- * twenty rows. A plan that fits every length joins nothing: a record finds its append by its place in an array.
+ * Its statements are planned once per session. PostgreSQL would otherwise plan them for each group, by the lengths of its arrays, which takes as long as
+ * writing twenty rows. For the plan to fit every length it joins nothing: a record finds its append by index in an array.
  */
 function groupFunction(
   s: string,
@@ -213,9 +213,9 @@ ${grantToWriters(s, `EXECUTE ON FUNCTION ${s}.${name}`)}`
 }
 
 /**
- * A row for each group of events, with the note of its writer (`../group-note.ts`); without one where whoever wrote it attests nothing, as processes
- * of before version 4 do: a trigger adds the row that the writer left out. So a group behind this migration that has no row had one. The table is
- * locked meanwhile: whoever waits to write has its row, and groups of before are those up to the last event that is there.
+ * One row per group of events, with the note of its writer (`../group-note.ts`). The note is null if the writer attests nothing, as processes from before
+ * version 4 do: a trigger adds the row that such a writer omits. A group after this migration without a row has therefore lost it. The table is locked
+ * during the migration: writers that wait for the lock get their rows, and the groups from before are those up to the last existing event.
  */
 function groupNotes(s: string): string {
   const note = `
@@ -253,7 +253,7 @@ ${grantToWriters(s, `SELECT, INSERT ON ${s}.event_groups`)}
 ${grantToWriters(s, `EXECUTE ON FUNCTION ${s}.note_group`)}`
 }
 
-/** Copies of the files that follow the store (src/store/shared-copies.ts). Roles that may append may replace them. */
+/** Shared copies of the files that follow the store (src/store/shared-copies.ts). Roles that may append may replace them. */
 function sharedCopies(s: string): string {
   return `
 CREATE TABLE ${s}.copies (
@@ -271,7 +271,7 @@ CREATE TABLE ${s}.copy_parts (
 ${grantToWriters(s, `SELECT, INSERT, UPDATE, DELETE ON ${s}.copies, ${s}.copy_parts`)}`
 }
 
-/** A migration is no reason to name the writers again: they are the roles that may insert events. */
+/** Grants to the existing writers, so that a migration need not be told their names: they are the roles that may insert events. */
 function grantToWriters(s: string, what: string): string {
   return `DO $body$
 DECLARE
@@ -285,7 +285,7 @@ BEGIN
 END $body$;`
 }
 
-/** What a role needs that writes and reads, and may alter no event. */
+/** Privileges for a role that reads and appends but cannot alter events. */
 export function grants(s: string, role: string): string {
   return `
 GRANT USAGE ON SCHEMA ${s} TO ${role};

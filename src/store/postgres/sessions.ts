@@ -1,4 +1,4 @@
-/** @module Connections to the server: a few that write, a few that read, and what every session must be able to promise. */
+/** @module Connections to the server: pools for writing and reading, and the checks of the guarantees that every session needs. */
 import pg from 'pg'
 import { type Position, StoreOpenError, StoreUnavailableError } from '../event-store.ts'
 import { GROUP_LIMITS } from './append-groups.ts'
@@ -13,7 +13,7 @@ const OLDEST_SERVER = 14
 const BIGINT_OID = 20
 const UNAVAILABLE_RETRY_MS = 500
 
-/** Positions and revisions stay below 2^53: they are numbers here. */
+/** Positions and revisions stay below 2^53, so they are read as numbers. */
 const types = {
   getTypeParser: ((oid: number, format?: 'text') =>
     oid === BIGINT_OID ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
@@ -21,23 +21,23 @@ const types = {
 
 export interface Sessions {
   readonly target: ConnectionTarget
-  /** As many as there are groups under way. */
+  /** As many connections as there are groups in flight. */
   readonly writer: pg.Pool
   readonly readers: pg.Pool
-  /** Whom a read tells that nobody answered it; one listener. */
+  /** Sets the listener for reads that got no answer; there is only one. */
   onUnanswered(listener: () => void): void
   unanswered(): void
-  /** What the server has to hold, once it is known: a new connection to one that lacks it is told of. One holder. */
+  /** Sets what the server must hold, once it is known: a new connection to a server that lacks it is reported. There is only one holder. */
   holdTo(held: Held): void
   /** Undefined before anything was acknowledged. */
   lastKnown(): LastKnown | undefined
-  /** Whom is told that the server lacks what it has to hold. */
+  /** Reports that the server lacks an event that it must hold. */
   lacks(known: LastKnown): void
 }
 
 export interface LastKnown {
   readonly position: Position
-  /** Of the event there: its header holds it. */
+  /** Id of the event at that position; its header contains the id. */
   readonly id: string
 }
 
@@ -61,9 +61,9 @@ export function openSessions(target: ConnectionTarget, { callMs, readMs }: Timin
   }
   const pool = (max: number, query_timeout: number): pg.Pool => {
     const made = new pg.Pool({ ...target.config, types, max, query_timeout, idleTimeoutMillis: 60_000, verify })
-    // An idle connection that the server ends is replaced by the next query; without a listener it would end the process.
+    // A new query replaces an idle connection that the server closed; without a listener the error would end the process.
     made.on('error', ignored)
-    // The same for one that is in use: its query has the error already.
+    // The same for a connection in use: its query gets the error as well.
     made.on('connect', (client) => client.on('error', ignored))
     return made
   }
@@ -84,7 +84,7 @@ export function openSessions(target: ConnectionTarget, { callMs, readMs }: Timin
   }
 }
 
-/** Whether a server holds a known event. A standby that has not come to it yet is no server to read from: throws as a read-only one does. */
+/** Whether a server holds a known event. A standby that has not replicated the event yet must not be read from: throws the error of a read-only server. */
 async function checkHolds(
   client: Pick<pg.PoolClient, 'query'>,
   { schema }: ConnectionTarget,
@@ -99,12 +99,12 @@ async function checkHolds(
   throw Object.assign(new Error('the server is a standby that lags'), { code: READ_ONLY })
 }
 
-/** The row of a known event, by its place and its id. */
+/** Query for the row of a known event, by its position and its id. */
 export function knownRow(schema: string, position: string, id: string): string {
   return `SELECT position FROM ${schema}.events WHERE position = ${position}::bigint AND strpos(header, ${id}::text) > 0`
 }
 
-/** By SQLSTATE: waiting may mend it. */
+/** SQLSTATE of a condition that may pass. */
 const READ_ONLY = '25006'
 
 const ignored = (): void => undefined
@@ -113,14 +113,14 @@ export async function closeSessions({ writer, readers }: Sessions): Promise<void
   await Promise.allSettled([writer.end(), readers.end()])
 }
 
-/** A client outside of the pools; a query of it that takes longer than `callMs` rejects. */
+/** A client outside the pools; its queries reject after `callMs`. */
 export function newClient({ target }: Sessions, callMs?: number): pg.Client {
   const client = new pg.Client({ ...target.config, types, ...(callMs !== undefined && { query_timeout: callMs }) })
   client.on('error', ignored)
   return client
 }
 
-/** Runs a query that only reads. Throws `StoreUnavailableError` where the server does not answer. */
+/** Runs a read-only query. Throws `StoreUnavailableError` if the server does not answer. */
 export async function read(sessions: Sessions, text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
   try {
     const { rows } = await sessions.readers.query<Row>(text, [...values])
@@ -134,8 +134,8 @@ export async function read(sessions: Sessions, text: string, values: readonly un
 }
 
 /**
- * Refuses a server that cannot keep what it acknowledges. Throws `StoreOpenError` (`store-unsupported`, and `store-unreadable` for a certificate
- * that is not accepted), and `StoreUnavailableError` where it does not answer or is a standby for now.
+ * Refuses a server that cannot keep what it acknowledges. Throws `StoreOpenError` (`store-unsupported`, and `store-unreadable` for a certificate that is
+ * not accepted), and `StoreUnavailableError` if it does not answer or is currently a standby.
  */
 export async function checkServer(sessions: Sessions): Promise<void> {
   const [row = {}] = await firstRead(

@@ -1,6 +1,6 @@
 /**
- * @module Wakes sleeping subscribers: by NOTIFY, sent after a commit and never inside one (a transaction that notifies takes a lock which all
- * others that notify wait for), and by a look every so often, since notifications get lost with a connection and behind some poolers.
+ * @module Wakes waiting subscribers: by NOTIFY, sent after a commit and never inside the transaction (a notifying transaction takes a lock that all other
+ * notifying transactions wait for), and by polling, since notifications get lost with a connection and behind some poolers.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,12 +11,12 @@ import { newClient, type Sessions } from './sessions.ts'
 import type { Timings } from './timings.ts'
 
 export interface TailWatch {
-  /** Tells the other processes that something was appended: at once, or with all else that comes within `announceMs` of the one before. */
+  /** Notifies the other processes of an append: at once, or together with all others within `announceMs` of the previous notification. */
   readonly announce: () => void
   readonly stop: () => Promise<void>
 }
 
-/** The listener starts with the first subscriber; announcing costs nothing where nobody listens but a message to the server. */
+/** Starts listening at once. If no process listens, an announcement costs only a message to the server. */
 export function watchTail(
   sessions: Sessions,
   wakeups: Wakeups,
@@ -56,7 +56,7 @@ interface Watching {
   readonly signal: AbortSignal
 }
 
-/** `own`: what this process's notifications carry. Its own appends have woken its subscribers already. */
+/** `own` marks this process's notifications, whose appends have already woken its subscribers. */
 type Listening = Watching & { readonly own: string }
 
 async function listen(sessions: Sessions, wakeups: Wakeups, { own, againMs, signal }: Listening): Promise<void> {
@@ -65,7 +65,7 @@ async function listen(sessions: Sessions, wakeups: Wakeups, { own, againMs, sign
     try {
       await listenUntilCut(client, sessions, { wakeups, own, signal })
     } catch {
-      // The look every so often stands in for it.
+      // Polling takes its place meanwhile.
     }
     await client.end().catch(() => undefined)
     await pause(againMs, signal)
@@ -86,7 +86,7 @@ async function listenUntilCut(
   client.on('notification', ({ payload }) => {
     if (payload !== own) wakeups.notify()
   })
-  // The signal lives as long as the store, a connection only until the server's next restart.
+  // The signal lives as long as the store, a connection only until the server restarts: the listener must be removed.
   const stopFollowing = onAbort(signal, end)
   try {
     await client.connect()
@@ -98,7 +98,7 @@ async function listenUntilCut(
   }
 }
 
-/** Whether any process has appended since is one number: the last group that was drawn. */
+/** A single number shows whether any process has appended: the last settled group. */
 async function poll(sessions: Sessions, wakeups: Wakeups, { againMs, signal }: Watching): Promise<void> {
   let seen = ''
   while (!signal.aborted) {

@@ -1,22 +1,22 @@
-/** @module How long the store waits for what. Milliseconds; tests shorten them. */
+/** @module Timeouts and intervals of the store, in milliseconds; tests shorten them. */
 
 export interface Timings {
-  /** Longest wait for one write, and for one read. */
+  /** Timeout of one write (`callMs`), and of one read (`readMs`). */
   readonly callMs: number
   readonly readMs: number
-  /** After an append's answer was lost, the time to find out what became of it. */
+  /** Time limit for determining the outcome of an append whose answer was lost. */
   readonly settleMs: number
-  /** Between two looks at a server that does not answer, give or take half. */
+  /** Interval between probes of a server that does not answer, plus or minus half. */
   readonly probeMs: number
   /** How long a start waits for the server. */
   readonly openMs: number
-  /** How long a reading of everything waits for writes under way that began before it; then it does without them and what lies behind. */
+  /** How long a read of all events waits for earlier writes that are still in flight; after that it omits them and all events after them. */
   readonly writersMs: number
-  /** How often sleeping subscribers look by themselves: notifications get lost with a connection and behind some poolers. */
+  /** Polling interval of waiting subscribers: notifications get lost with a connection and behind some poolers. */
   readonly pollMs: number
-  /** Shortest time between two notifications of this process: each is a transaction of its own, and wakes every other process. */
+  /** Minimum interval between two notifications of this process: each is a separate transaction, and wakes every other process. */
   readonly announceMs: number
-  /** After the connection that notifications come by was cut, the time until the next one is made. */
+  /** Delay before reconnecting after the connection for notifications was lost. */
   readonly listenAgainMs: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * @module One group of appends as one statement, and what becomes of it where the answer is no result: tried again append by append where
- * another writer was in the way, and found out where the answer was lost.
+ * @module Writes one group of appends as one statement, and handles a call without a result: retries the appends one by one if another writer interfered,
+ * and determines the outcome if the answer was lost.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -13,7 +13,7 @@ import { GROUP_SIZE } from './schema.ts'
 import { knownRow, type Row, type Sessions } from './sessions.ts'
 import type { Timings } from './timings.ts'
 
-/** Tries of one append alone while other writers are in its way; each of them has made progress meanwhile. */
+/** Attempts of a single append while other writers interfere; each of them has made progress meanwhile. */
 const ALONE_TRIES = 8
 const SETTLE_AGAIN_MS = 100
 
@@ -23,13 +23,13 @@ export interface WriteDeps {
   readonly sessions: Sessions
   readonly timings: Timings
   readonly notes: GroupNotes
-  /** Called where the server did not answer, with the reason. */
+  /** Called with the reason if the server did not answer. */
   readonly onAway: (reason: string) => void
-  /** Called where the server refused what it would refuse of everybody. */
+  /** Called if the server refused for a reason that applies to every append. */
   readonly onRefusing: (status: StoreStatus) => void
 }
 
-/** Each append's result, in order. Never throws. */
+/** The result of each append, in order. Never throws. */
 export async function writeGroup(deps: WriteDeps, appends: readonly Append[]): Promise<readonly AppendResult[]> {
   const outcome = await send(deps, appends)
   switch (outcome.kind) {
@@ -64,8 +64,8 @@ async function writeAlone(deps: WriteDeps, append: Append): Promise<AppendResult
 }
 
 /**
- * What became of an append whose answer was lost. The very same records are sent again: where the lost statement is still under way,
- * the unique constraint makes this one wait for its end, so the answer cannot be overtaken by it.
+ * Determines the outcome of an append whose answer was lost. The identical records are sent again: if the lost statement is still running, the unique
+ * constraint makes the new one wait for its end, so the answer cannot be outdated by it.
  */
 async function settle(deps: WriteDeps, append: Append, detail: string): Promise<AppendResult> {
   const deadlineMs = performance.now() + deps.timings.settleMs
@@ -81,7 +81,7 @@ async function settle(deps: WriteDeps, append: Append, detail: string): Promise<
   return { kind: 'unknown', detail }
 }
 
-/** The append's own result where its records lie in their place, byte for byte; undefined where others do, or none. */
+/** The append's own result if exactly its records are at its revisions; undefined if other records or none are. */
 async function findWritten(
   { sessions, notes }: WriteDeps,
   append: Append,
@@ -126,7 +126,7 @@ async function send({ sessions, notes, onAway, onRefusing }: WriteDeps, appends:
     return { kind: 'results', results }
   } catch (error) {
     const failure = writeFailure(error, client !== undefined)
-    // A connection whose statement timed out is still busy with it: it must not be used again.
+    // A connection whose statement timed out is still busy with that statement: it must not be reused.
     client?.release(failure.kind === 'lost' || !(error instanceof Error) || error)
     if (failure.kind === 'lost' || client === undefined)
       onAway(failure.kind === 'lost' ? failure.detail : String(error))
@@ -146,15 +146,15 @@ function appendCall(schema: string): string {
 }
 
 /**
- * The same on a server that holds what it acknowledged last, and nothing at all, without a row, on any other: the function is called for the
- * row of that event, on which its first argument depends.
+ * The same, conditional on the server holding the last acknowledged event: on any other server nothing is written and no row is returned, because the
+ * function is called for the row of that event, on which its first argument depends.
  */
 function appendBehind(schema: string): string {
   return `SELECT ${COLUMNS} FROM (${knownRow(schema, '$14', '$15')}) known CROSS JOIN LATERAL
     ${schema}.append_group_noted(CASE WHEN known.position = $14::bigint THEN $1::text[] END, ${ARGUMENTS.slice(1).join(', ')})`
 }
 
-/** What an append gets from a store of which this is the status. */
+/** The result of an append to a store with this status. */
 export function refusedBy({ state, detail = 'the server does not answer' }: StoreStatus): AppendResult {
   return state === 'full' ? { kind: 'full', detail } : unavailable(detail)
 }
@@ -184,7 +184,7 @@ function parameters(appends: readonly Append[]): unknown[] {
   ]
 }
 
-/** A record's position is its group and its place among all records that were sent. An append without a row of its own was written. */
+/** The position of a record is its group and its place among all records that were sent. An append without a row was written. */
 function resultsOf(appends: readonly Append[], rows: readonly Row[]): readonly AppendResult[] {
   const refused = new Map(rows.flatMap((row) => (row.outcome === 'appended' ? [] : [[Number(row.place), row]])))
   const written = rows.find(({ outcome }) => outcome === 'appended')

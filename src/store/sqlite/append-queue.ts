@@ -1,15 +1,15 @@
 /**
- * @module Appends on their way to the writer. They leave in groups: at the end of the turn while the writer rests, sooner where many
- * have gathered, and all that wait when it has finished a group. The queue is bounded; past its bounds an append is refused at once.
+ * @module Queue of appends for the writer. They are posted in groups: at the end of the event loop turn while the writer is idle, earlier if many are
+ * queued, and all queued appends when the writer has finished a group. The queue is bounded; an append beyond its limits is refused at once.
  */
 import type { Append, AppendResult } from '../event-store.ts'
 import { type AppendGroup, type GroupOutcome, packGroup, type Refusal } from './writer-protocol.ts'
 
 export interface QueueLimits {
-  /** Most records and bytes in one transaction; a larger single append goes alone. */
+  /** Maximum number of records and bytes in one transaction; a larger single append forms a group on its own. */
   readonly groupRecords: number
   readonly groupBytes: number
-  /** Most records and bytes that wait, those in the writer's hands included. */
+  /** Maximum number of records and bytes that are queued or in flight. */
   readonly waitingRecords: number
   readonly waitingBytes: number
 }
@@ -21,16 +21,16 @@ export const QUEUE_LIMITS: QueueLimits = {
   waitingBytes: 64 * 1024 * 1024,
 }
 
-/** Groups in the writer's hands: one that it commits and one that it need not wait for. */
+/** Groups in flight: one that the writer commits and the next one, so that the writer never waits. */
 const GROUPS_IN_FLIGHT = 2
 /**
- * So many appends are worth a group of their own before the turn ends, while the writer rests: it starts on them while this thread still decides
+ * While the writer is idle, this number of appends is posted as a group before the turn ends: the writer starts on them while this thread still decides
  * and seals the rest. Measured in process with 64 appends in flight: 1.45 times the rate.
  */
 const FIRST_GROUP_APPENDS = 16
 /**
- * The group behind one that the writer has in hand: it need not be early, and a larger one costs fewer commits and messages. Much larger, and
- * of 64 appends in flight too few are left to decide on meanwhile: with 48 the writer waits for this thread.
+ * Size of the group after one that is in flight: it need not be early, and a larger one costs fewer commits and messages. If it is much larger, too few of
+ * 64 appends in flight are left for this thread to work on meanwhile: with 48 the writer waits for this thread.
  */
 const NEXT_GROUP_APPENDS = 28
 const OVERLOAD_RETRY_MS = 250
@@ -79,13 +79,13 @@ export class AppendQueue {
     return this.#bytes
   }
 
-  /** Appends are taken from here on; groups go to `post`. */
+  /** Accepts appends from now on; groups are passed to `post`. */
   start(post: (group: AppendGroup) => void): void {
     this.#post = post
     this.#refusal = undefined
   }
 
-  /** Refuses what comes and what has not been handed over, which is certainly not written. */
+  /** Refuses new appends and those not posted yet, which are certainly not written. */
   stop(detail: string): void {
     this.#post = undefined
     this.#refusal = detail
@@ -94,7 +94,7 @@ export class AppendQueue {
     this.#settleAll(waiting, unavailable(detail, STOPPED_RETRY_MS))
   }
 
-  /** The writer's word on one group. */
+  /** Handles the writer's outcome for one group. */
   settle(id: number, outcome: GroupOutcome): void {
     const group = this.#inFlight.get(id) ?? []
     this.#inFlight.delete(id)
@@ -103,20 +103,20 @@ export class AppendQueue {
     this.#flush()
   }
 
-  /** Gives every group in the writer's hands the same result, when the writer is gone. */
+  /** Gives every group in flight the same result, once the writer is gone. */
   settleInFlight(result: AppendResult): void {
     const groups = [...this.#inFlight.values()]
     this.#inFlight.clear()
     for (const group of groups) this.#settleAll(group, result)
   }
 
-  /** Takes no more, and resolves when nothing waits and nothing is in the writer's hands. */
+  /** Refuses new appends, and resolves when nothing is queued or in flight. */
   async drain(): Promise<void> {
     this.#refusal = 'the store is closed'
     if (this.#records > 0) await new Promise<void>((resolve) => this.#drained.push(resolve))
   }
 
-  /** At the end of the turn, so that everything requested in it shares one transaction. */
+  /** Flushes at the end of the turn, so that all appends of the turn share one transaction. */
   #flushSoon(): void {
     if (this.#flushing || this.#inFlight.size >= GROUPS_IN_FLIGHT) return
     this.#flushing = true

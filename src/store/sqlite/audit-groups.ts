@@ -1,4 +1,4 @@
-/** @module Questions about many events at once: runs and keys, grouped. Every one is asked of the first events of a log and no others. */
+/** @module Queries that group many events: by run and by key. Every query covers only the first events of a log, as its view defines. */
 import type { EventType } from '../../../schemas/events.ts'
 import type {
   AuditFilter,
@@ -18,13 +18,13 @@ import type { Database } from './open.ts'
 
 const REJECTS = 'EnvelopeRejected' satisfies EventType
 
-/** Of a run's last end: its place in front makes the latest one the greatest text. */
+/** The last end of a run: the leaf as prefix makes the latest end the greatest text. */
 const LAST_END = `max(CASE WHEN type IN ('${RUN_ENDS.join("', '")}') THEN printf('%015d %s', leaf, type) END)`
 const LEAF_CHARS = 15
 
 type PartRow = Omit<RunGroup, 'run' | 'end'> & { readonly lastEnd: string | null }
 
-/** Along the index of runs and revisions, so that a part costs the same however long the run is. */
+/** Uses the index on run and revision, so that the cost of a part does not depend on the length of the run. */
 export function runPart(
   db: Database,
   { tenant, size }: AuditView,
@@ -48,8 +48,8 @@ export function runPart(
 }
 
 /**
- * From run to run by a step of the index each, whatever a run holds. `isOpen` looks through a run's types besides. Values: tenant and run
- * before, tenant, rows, size.
+ * Steps from run to run with one index lookup each, regardless of the size of the runs. `isOpen` additionally reads the types of a run. Values: tenant,
+ * the previous run, tenant, rows, size.
  */
 const RUN_STARTS = `WITH RECURSIVE
   starts (seq, run, n) AS (
@@ -89,7 +89,7 @@ function endOf(text: string): { readonly leaf: number; readonly type: string } {
   return { leaf: Number(text.slice(0, LEAF_CHARS)), type: text.slice(LEAF_CHARS + 1) }
 }
 
-/** Revisions without a row, below the run's last. */
+/** Revisions without a row, below the last revision of the run. */
 export function missingRevisions(
   db: Database,
   { tenant, size }: AuditView,
@@ -118,7 +118,7 @@ export function missingRevisions(
 
 export type WindowPage = KeyPage & { readonly window: LeafWindow }
 
-/** Of a statement over one window of the log. */
+/** Restricts a statement to one window of the log. */
 export const WITHIN = 'AND e.leaf > ? AND e.leaf <= ?'
 
 export function keyGroups(

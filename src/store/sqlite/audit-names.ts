@@ -1,13 +1,13 @@
-/** @module Names compared by a part of them: the function that says whether a text has it, and the names of a column that do. */
+/** @module Searches names by substring: the SQL function that tests a text, and the lookup of matching names of a column. */
 import type { AuditColumn } from '../../../schemas/audit-fields.ts'
 import { hasPart, inOneCase } from '../../../schemas/one-case.ts'
 import type { AuditView } from '../audit-index.ts'
 import type { Database } from './open.ts'
 
-/** The function of a connection: a text as it is, a part in one case. */
+/** Name of the SQL function. It takes a text as stored and a part that is case-folded. */
 export const HAS_PART = 'has_part'
 
-/** Characters of the names whose answer is remembered; they are few, and come again with every row. */
+/** Limit of the cache of results, in characters of the names; names are few and recur with every row. */
 const REMEMBERED_CHARS = 256 * 1024
 
 export function withPartFunction(db: Database): void {
@@ -28,29 +28,29 @@ export function withPartFunction(db: Database): void {
   })
 }
 
-/** Columns with an index by tenant and name, those with the fewest rows of a name first. */
+/** Columns with an index on tenant and name, those with the fewest rows per name first. */
 export const INDEXED_NAMES = ['tool', 'agent', 'principal', 'actor', 'run'] as const satisfies readonly AuditColumn[]
 type IndexedName = (typeof INDEXED_NAMES)[number]
 
-/** Names that one lookup steps over, each by a step of the index: a millisecond or two. Where there are more, rows are looked at instead. */
+/** Maximum number of names that one lookup visits, one index step each: a millisecond or two. If there are more, rows are examined instead. */
 const NAMES_MAX = 1_000
-/** Of so many names the rows are looked up by their index; of more, they are so frequent that looking at rows finds them. */
+/** Up to this number of matching names, rows are looked up by index; with more, matches are so frequent that scanning rows finds them quickly. */
 const FOUND_MAX = 16
-/** A question asks for its names with every stretch of the log. */
+/** Number of cached lookups: a query needs its names again for every window of the log. */
 const LOOKUPS_KEPT = 32
 
 type NamesStatement = ReturnType<typeof namesStatement>
 
 interface Lookup {
   readonly names: readonly string[] | undefined
-  /** Of the log: a name that came later is in no earlier row. */
+  /** Size of the log at the time of the lookup: a later name occurs in no earlier row. */
   readonly size: number
 }
 
 export class NamesWithPart {
   readonly #statements: Readonly<Record<IndexedName, NamesStatement>>
   readonly #sizeOf: (tenant: string) => number
-  /** The one made longest ago first. */
+  /** In order of creation, oldest first. */
   readonly #lookups = new Map<string, Lookup>()
 
   constructor(db: Database, sizeOf: (tenant: string) => number) {
@@ -59,7 +59,7 @@ export class NamesWithPart {
     this.#statements = Object.fromEntries(statements) as Record<IndexedName, NamesStatement>
   }
 
-  /** The names of a column with the part in them; undefined where they are many, too many to look through, or not indexed. */
+  /** The names of a column that contain the part; undefined if there are many, too many names to search, or the column is not indexed. */
   of({ tenant, size }: AuditView, name: AuditColumn, part: string): readonly string[] | undefined {
     const column = INDEXED_NAMES.find((each) => each === name)
     if (column === undefined) return undefined
@@ -81,7 +81,7 @@ export class NamesWithPart {
   }
 }
 
-/** From name to name, whatever rows each has. */
+/** Steps from name to name, regardless of the number of rows per name. */
 function namesStatement(db: Database, name: IndexedName) {
   return db
     .prepare<unknown[], string>(

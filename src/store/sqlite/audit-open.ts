@@ -1,4 +1,4 @@
-/** @module What is open in the auditors' index: claims, reservations and failed compensations that no later event ends. */
+/** @module Queries for open items in the auditors' index: claims, reservations and failed compensations that no later event ends. */
 import { type EventType, typesThat } from '../../../schemas/events.ts'
 import type { AuditFilter, AuditView } from '../audit-index.ts'
 import { type Conditions, conditionsOf } from './audit-rows.ts'
@@ -6,7 +6,7 @@ import { type Conditions, conditionsOf } from './audit-rows.ts'
 export const CLAIMS = typesThat(({ changes }) => changes.call === 'claimed')
 export const RESERVATIONS = typesThat(({ changes }) => changes.reservation === 'open')
 const UNDOINGS = typesThat(({ changes }) => changes.undoing !== undefined)
-/** Undoings that leave the effect where it is, as far as anybody knows. */
+/** Compensations after which the effect is, as far as known, still in place. */
 export const UNDONE_NOT = typesThat(({ changes }) => changes.undoing !== undefined && changes.undoing !== 'succeeded')
 const CALL_ENDS = typesThat(({ changes }) => changes.call === 'settled')
 const RESERVATION_ENDS = typesThat(
@@ -14,10 +14,10 @@ const RESERVATION_ENDS = typesThat(
 )
 const RESOLVES = 'ToolCallResolved' satisfies EventType
 
-/** The names of types are the catalogue's own, and no text of anybody's. */
+/** Safe to embed in SQL: type names come from the event catalogue, never from user input. */
 export const listOf = (types: readonly EventType[]): string => `(${types.map((type) => `'${type}'`).join(', ')})`
 
-/** What ends a claim, a reservation, a failed compensation; `o` is the later event. A new claim of the call ends the one before. */
+/** Conditions that no later event `o` ends a claim, a reservation or a failed compensation. A new claim of the same call ends the one before. */
 const NOT_FOLLOWED = {
   call: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.call = e.call AND o.stream = e.stream AND o.leaf > e.leaf AND o.leaf < ?
     AND o.type IN ${listOf([...CLAIMS, ...CALL_ENDS])})`,
@@ -29,7 +29,7 @@ const NOT_FOLLOWED = {
     AND o.leaf > e.leaf AND o.leaf < ? AND o.type = '${RESOLVES}')`,
 } as const
 
-/** What fits the filter, and no later event of the view ends. */
+/** Events that match the filter and that no later event of the view ends. */
 export function notFollowed(view: AuditView, filter: AuditFilter, by: keyof typeof NOT_FOLLOWED): Conditions {
   const { sql, values } = conditionsOf(view, filter)
   const sizes = NOT_FOLLOWED[by].split('?').slice(1)

@@ -1,4 +1,4 @@
-/** @module Rows of the auditors' index as columns, and the conditions a filter becomes. Conditions are fixed text; a request gives values only. */
+/** @module Converts rows of the auditors' index to columns and filters to SQL conditions. The SQL is fixed text; a request supplies values only. */
 import {
   AUDIT_COLUMNS,
   AUDIT_FIELDS,
@@ -13,13 +13,13 @@ import { inOneCase } from '../../../schemas/one-case.ts'
 import type { AuditFilter, AuditView, ChargeRow } from '../audit-index.ts'
 import { HAS_PART, INDEXED_NAMES, type NamesWithPart } from './audit-names.ts'
 
-/** What SQLite keeps of a field; null: the event says nothing about it. */
+/** A row as stored by SQLite; null if the event has no value for a field. */
 export type AuditColumns = Readonly<Record<AuditColumn, string | number | null>>
 
-/** Stands between the texts of a list, before the first and after the last: none of them holds one. */
+/** Separator in a list column, also before the first and after the last text; no text contains it. */
 const LIST_BORDER = '\n'
 
-/** In the order of `AUDIT_COLUMNS`: an index that is being made binds millions of them, and by name takes twice as long. */
+/** In the order of `AUDIT_COLUMNS`: a rebuild of the index binds millions of rows, and binding by name takes twice as long. */
 export function toAuditColumns(row: AuditRow): readonly (string | number | null)[] {
   return AUDIT_COLUMNS.map((name) => toColumn(row[name]))
 }
@@ -49,16 +49,16 @@ export interface Conditions {
   readonly values: readonly unknown[]
 }
 
-/** Columns of another table that filters compare instead of those of the events. */
+/** Columns of another table to compare in place of those of `events`. */
 type OtherColumns = { readonly [F in AuditColumn]?: string }
 
 interface Along {
   readonly elsewhere?: OtherColumns
-  /** Absent: each row is looked at. */
+  /** If absent, each row is examined. */
   readonly names?: NamesWithPart | undefined
 }
 
-/** `e` is the table of events. Words are asked of their own index (`matchText`). */
+/** Builds the conditions; `e` is the table of events. Words are searched in their own index (`matchText`). */
 export function conditionsOf(view: AuditView, filter: AuditFilter, { elsewhere = {}, names }: Along = {}): Conditions {
   const { tenant, size } = view
   const used = AUDIT_FILTERS.flatMap((each): Conditions[] => {
@@ -81,12 +81,12 @@ export function conditionsOf(view: AuditView, filter: AuditFilter, { elsewhere =
   return { sql: all.map(({ sql }) => sql).join(' AND '), values: all.flatMap(({ values }) => values) }
 }
 
-/** Beside these no filter has a better index. */
+/** For a filter on types, no better index exists if all other filters are among these. */
 const WITH_TYPES: ReadonlySet<string> = new Set(['types', 'since', 'until'])
-/** These have an index that SQLite takes by itself. */
+/** Fields with an index that SQLite chooses without a hint. */
 const WITH_INDEX = ['run', 'actor', 'principal', 'agent', 'tool', 'call', 'approval', 'reservation'] as const
 
-/** Of several types, or names, SQLite would rather look at every row of the log in its order, and find none. */
+/** Chooses the index. For several types or names SQLite would otherwise scan all rows of the log in order, possibly without a match. */
 export function eventsBy(
   filter: AuditFilter,
   along?: { readonly view: AuditView; readonly names: NamesWithPart },
@@ -117,7 +117,7 @@ function among(column: string, values: readonly string[]): Conditions {
   return { sql: `${column} IN (${values.map(() => '?').join(', ')})`, values }
 }
 
-/** Ids of runs are ASCII, whose case SQLite knows itself. */
+/** Run ids are ASCII, which SQLite's `lower` handles. */
 function withPart(column: string, part: string): Conditions {
   const values = [listText(inOneCase(part))]
   if (column === 'e.run') return { sql: '(e.run IS NOT NULL AND instr(lower(e.run), ?) > 0)', values }
@@ -128,12 +128,12 @@ function anyOf(each: readonly Conditions[]): Conditions {
   return { sql: `(${each.map(({ sql }) => sql).join(' OR ')})`, values: each.flatMap(({ values }) => values) }
 }
 
-/** One word for each tenant, which no other tenant's word begins. */
+/** One word per tenant, which is not a prefix of any other tenant's word. */
 export function tenantWord(tenant: string): string {
   return `t${Buffer.from(tenant).toString('hex')}`
 }
 
-/** Words hold letters and digits alone, so that no syntax of the index can come from a search. */
+/** Words contain only letters and digits, so a search cannot inject query syntax of the index. */
 export function matchText(tenant: string, phrases: readonly (readonly string[])[]): string {
   const quoted = phrases.map((words) => `"${words.join(' ').replaceAll('"', '')}"`)
   return `tenant : "${tenantWord(tenant)}" AND body : (${quoted.join(' AND ')})`

@@ -9,7 +9,7 @@ import {
 import { typesThat } from '../../../schemas/events.ts'
 import { SEAL_TABLE } from './row-seal.ts'
 
-/** The names of types are the catalogue's own, and no text of anybody's. */
+/** Safe to embed in SQL: type names come from the event catalogue, never from user input. */
 export const RUN_ENDS = typesThat(({ changes }) => changes.run !== undefined && changes.run !== 'open')
 const ENDS_A_RUN = `type IN ('${RUN_ENDS.join("', '")}')`
 
@@ -33,8 +33,9 @@ function indexText(name: AuditColumn): readonly string[] {
 }
 
 /**
- * Words come apart before they get here: `ascii` keeps every character beyond ASCII within its word. The text itself is not kept twice:
- * a hit leads to its event, and nothing ranks hits, which is what sizes of columns would be kept for. `tenant` is one word, so that a search never walks through what others wrote.
+ * Words are split before they reach the index: the `ascii` tokenizer keeps every non-ASCII character within its word. The text itself is not stored again:
+ * a hit leads to its event. Hits are not ranked, so column sizes are not stored either. `tenant` is a single word, so that a search never visits entries
+ * of other tenants.
  */
 export const AUDIT_SCHEMA = `
 -- fields of version ${AUDIT_FIELDS_VERSION}
@@ -83,7 +84,7 @@ CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), position TEXT NO
 CREATE VIRTUAL TABLE audit_text USING fts5 (tenant, body, content = '', columnsize = 0, tokenize = 'ascii');
 `
 
-/** Tables whose rows the seal of the file covers; of the index of words it covers the head (`word-merges.ts`). */
+/** Tables whose rows the seal of the file covers; of the word index it covers the head (`word-merges.ts`). */
 export const AUDIT_SEALED = [
   { name: 'events', columns: AUDIT_COLUMNS },
   { name: 'charges', columns: ['seq', 'agent', 'tokens', 'whole', 'nano', 'currency', 'provider', 'model'] },

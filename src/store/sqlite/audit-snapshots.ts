@@ -1,4 +1,4 @@
-/** @module The auditors' index read beside the one who writes it: each reading sees the file as it was when its owner vouched for it. */
+/** @module Reads the auditors' index concurrently with its writer: each read uses a snapshot of the file for which its owner vouched. */
 import type { ReadableIndex } from '../audit-index.ts'
 import { DerivedFileRenewedError } from '../derived-file.ts'
 import { StoreUnavailableError } from '../event-store.ts'
@@ -7,27 +7,27 @@ import type { SnapshotFile } from './read-file.ts'
 import { fileIdentity, fileState } from './rest-file.ts'
 import { snapshotsOfAudit } from './sqlite-audit.ts'
 
-/** An owner who writes without a pause changes the file between its word and the look at it, once in a while. */
+/** Maximum number of attempts: a busy owner occasionally changes the file between vouching for it and the check here. */
 const TRIES = 20
-/** Connections that wait for the next reading; more are opened while more read at once. */
+/** Maximum number of idle connections; more are opened while more reads run concurrently. */
 const IDLE_MAX = 4
 const RETRY_AFTER_MS = 1_000
 
-/** Whoever writes the index, as one of its readers sees him. */
+/** The writer of the index, as seen by its readers. */
 export interface IndexOwner {
   /**
-   * What the file system says of the index while all of it is known to be the ledger's; undefined where it is not. `damage`: why a reading of
-   * the file failed.
+   * Returns the file system's state of the index while all of it is known to be the ledger's; undefined otherwise. `damage`: why a read of the file
+   * failed.
    */
   vouch(damage?: string): Promise<string | undefined>
-  /** Before a connection opens the file, and after it. */
+  /** Called before a connection opens the file; `opened` after that. */
   opening(): Promise<void>
   opened(): Promise<void>
 }
 
 interface Connection {
   readonly file: SnapshotFile<ReadableIndex>
-  /** Of the file that it has open. */
+  /** Identity of the open file. */
   readonly identity: string
 }
 
@@ -39,21 +39,21 @@ export class AuditSnapshots implements Disposable {
     this.#path = path
   }
 
-  /** Throws `DerivedFileRenewedError` where the file was damaged, `StoreUnavailableError` where it cannot be believed now, and what `work` throws. */
+  /** Throws `DerivedFileRenewedError` if the file was damaged, `StoreUnavailableError` if it cannot be trusted at present, and the errors of `work`. */
   async read<T>(owner: IndexOwner, work: (index: ReadableIndex) => Promise<T>): Promise<T> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const connection = await this.#connected(owner)
       const state = await owner.vouch()
       if (connection === undefined || state === undefined) break
       try {
-        // Looked at behind the snapshot: what was written before it shows, what is written after it is not in it.
+        // Checked after the snapshot began: earlier writes change the state, later ones are not part of the snapshot.
         const isStill = () => fileState(this.#path) === state
         const done = await connection.file.read(isStill, work)
         if (done !== undefined) return done.value
       } catch (error) {
         if (!isDamage(error)) throw error
         const reason = String(error)
-        // Not of a file that was rebuilt meanwhile.
+        // Damage to a file that was replaced meanwhile is not reported.
         if (connection.identity === fileIdentity(this.#path)) await owner.vouch(reason)
         throw new DerivedFileRenewedError({ file: this.#path, reason })
       } finally {
@@ -63,7 +63,7 @@ export class AuditSnapshots implements Disposable {
     throw new StoreUnavailableError("the auditors' index cannot be read now: ask again", RETRY_AFTER_MS)
   }
 
-  /** To the file that bears the name now. */
+  /** Returns a connection to the file that is currently at the path. */
   async #connected(owner: IndexOwner): Promise<Connection | undefined> {
     const identity = fileIdentity(this.#path)
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {

@@ -1,4 +1,4 @@
-/** @module What was spent, grouped. Sums stay exact: units and their fractions are summed apart, as integers. */
+/** @module Spend, grouped. Sums are exact: whole units and fractions are summed separately, as integers. */
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import { MONEY_SCALE } from '../../../schemas/money.ts'
 import {
@@ -29,7 +29,7 @@ const SPEND_KEYS: Readonly<Record<SpendBy, string>> = {
   tenant: 'e.tenant',
 }
 
-/** The same of the sums. */
+/** The same keys for the stored sums. */
 const SUM_KEYS: Readonly<Record<SummedBy, string>> = {
   agent: 'agent',
   model: "ifnull(model, '')",
@@ -48,7 +48,7 @@ interface SpendColumns {
 
 const AMOUNTS = "ifnull(currency, '') AS currency, sum(tokens) AS tokens, sum(whole) AS whole, sum(nano) AS nano"
 
-/** Groups behind a key and a currency. */
+/** Restricts groups to those after a key and a currency. */
 const beyond = (after: KeyPage['after']): string => (after === undefined ? '' : 'HAVING (key, currency) > (?, ?)')
 const placeOf = (after: KeyPage['after']): readonly unknown[] => (after === undefined ? [] : [after[0], after[1]])
 
@@ -80,7 +80,7 @@ function groupOf({ key, tokens, whole, nano, currency }: SpendColumns): SpendGro
   }
 }
 
-/** Along the index of runs and revisions: what a page costs is what its runs hold. */
+/** Uses the index on run and revision: the cost of a page depends on the size of its runs. */
 export function spendOfRuns(
   db: Database,
   view: AuditView,
@@ -111,7 +111,7 @@ export function spendOfRuns(
   return { groups: found.map(groupOf), ...(places.rows === rows && { next: { run, revision } }) }
 }
 
-/** Sums of whole blocks of a log, added once the log has grown over a block, and never changed. */
+/** Sums over whole blocks of a log; each is added once the log has grown past its block, and never changes. */
 export class SpendSums {
   readonly #db: Database
   readonly #add
@@ -125,7 +125,7 @@ export class SpendSums {
     )
   }
 
-  /** For rows that were just added, in the same transaction. Gives the rows of all sums that were added. */
+  /** Call it for rows that were just added, in the same transaction. Returns the first and last rowid of the sums that were added, per block. */
   add(rows: readonly Pick<AuditRow, 'tenant' | 'leaf'>[]): readonly number[] {
     const added: number[] = []
     for (const { tenant, leaf } of rows) {

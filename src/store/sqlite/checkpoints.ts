@@ -1,17 +1,17 @@
 /**
- * @module When the log is copied into the file: past a bound, and when the writer has nothing to do. By hand, because the checkpoint
- * that SQLite runs by itself hides a failed sync.
+ * @module Decides when the WAL is checkpointed into the file: when it exceeds a limit, and when the writer is idle. Checkpoints are run explicitly,
+ * because SQLite's automatic checkpoint hides a failed fsync.
  */
 import { type Database, isSqliteCode } from './open.ts'
 
-/** Frames of 4 KiB in the log: larger ones cost reads, smaller ones cost syncs (measured: 1,000 is 5 % slower). */
+/** Limit of the WAL in frames of 4 KiB: a higher one slows down reads, a lower one costs more fsyncs (measured: 1,000 is 5 % slower). */
 const LOG_FRAMES = 8_000
 const IDLE_MS = 500
 
 export interface CheckpointOptions {
-  /** Frames that the log may hold. */
+  /** Number of frames that the WAL may hold. */
   readonly logFrames: number | undefined
-  /** Gets every error but a full disk, which costs nothing here: the log keeps what it has. */
+  /** Called for every error except a full disk, which does no harm here: the WAL keeps its content. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -38,7 +38,7 @@ export class Checkpoints {
     this.#idle = setTimeout(() => this.#checkpoint(), IDLE_MS)
   }
 
-  /** `wanted` asks for a checkpoint now: on a full disk it may let the log start over in the room it has. */
+  /** `isRequested` forces a checkpoint now: on a full disk it may let the WAL start over within the space it already has. */
   afterCommit(isRequested: boolean): void {
     this.#idle.refresh()
     if (isRequested || this.#backlog() >= this.#logFrames) this.#checkpoint()
@@ -48,7 +48,7 @@ export class Checkpoints {
     clearTimeout(this.#idle)
   }
 
-  /** For a clean end: an empty log beside a file that holds everything. Failures leave the log, which is as good. */
+  /** For a clean shutdown: leaves an empty WAL next to a file that holds everything. On failure the WAL stays, which is equally safe. */
   truncate(): void {
     if (!this.#db.open) return
     this.#guarded(() => this.#db.pragma('wal_checkpoint(TRUNCATE)'))

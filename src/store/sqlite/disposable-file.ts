@@ -1,6 +1,6 @@
 /**
- * @module A local file that may be lost at any time. It is synced at checkpoints only: a power cut may take its last transactions, never
- * its shape. Damage that is met all the same, at open or later, costs the file: it is deleted, logged and rebuilt, never repaired.
+ * @module A local file that may be lost at any time. It is fsynced at checkpoints only: a power failure may lose its last transactions, but does not
+ * corrupt it. If damage is found nevertheless, at open or later, the file is deleted and rebuilt, and this is logged; it is never repaired.
  */
 import { rmSync } from 'node:fs'
 import { type DerivedFile, type DerivedFileOptions, DerivedFileRenewedError } from '../derived-file.ts'
@@ -11,9 +11,12 @@ import type { RowSeal } from './row-seal.ts'
 import { makeFile } from './store-path.ts'
 
 export const BUSY_TIMEOUT_MS = 2_000
-/** A log that grew while words were merged, or a reader held an old snapshot, is cut to this once it is back in its file: it is read whole for the note. */
+/**
+ * Size to which the WAL is truncated after a checkpoint, if it grew during word merges or while a reader held an old snapshot: the note next to the file
+ * requires reading the whole WAL.
+ */
 const LOG_LIMIT_BYTES = 8 * 1024 * 1024
-/** A place of the disk that cannot be read is damage too: the file rebuilt lies elsewhere. */
+/** An unreadable disk sector counts as damage too: the rebuilt file is written to other sectors. */
 const DAMAGE = [
   'SQLITE_CORRUPT',
   'SQLITE_NOTADB',
@@ -21,33 +24,33 @@ const DAMAGE = [
   'SQLITE_IOERR_READ',
   'SQLITE_IOERR_CORRUPTFS',
 ]
-/** Opened where the limit of open files was met, SQLite may hold the file or its log for reading only, as long as it is open. */
+/** A connection that was opened when the limit of open files was reached may have the file or its WAL read-only for as long as it is open. */
 const HALF_OPEN = ['SQLITE_READONLY', 'SQLITE_CANTOPEN']
-/** How long a caller is to wait where the medium refuses the file. */
+/** Retry delay for a caller if the medium refuses access, in milliseconds. */
 export const AGAIN_MS = 1_000
-/** Of a file that is read in single rows: more pages of a large one would only fill memory, and the system keeps them too. */
+/** Page cache for a file that is read row by row: more pages of a large file would only use memory, and the operating system caches them too. */
 export const ROW_CACHE_KIB = 2_048
 const OTHER_TABLES = 'its tables are of another version'
-/** The file's own first: SQLite drops a log that stands beside an empty file, but would play it back into an older one. */
+/** The main file comes first: SQLite deletes a WAL next to an empty file, but would replay it into an older one. */
 const SUFFIXES = ['', '-wal', '-shm', '-journal', REST_SUFFIX]
 
-/** What lies over such a file: `seal` vouches for its rows, where there are keys to. */
+/** The object that provides the operations on such a file. `seal` authenticates its rows if there are keys for it. */
 export interface OverFile {
   readonly seal: RowSeal | undefined
 }
 
 export interface DisposableKind<T extends OverFile> {
-  /** The statements that make the tables of an empty file. A file whose schema reads otherwise is rebuilt. */
+  /** Statements that create the tables of an empty file. A file with a different schema is rebuilt. */
   readonly schema: string
-  /** Reads and writes on one connection, for as long as it is open. */
+  /** Creates the object that reads and writes through one connection, for as long as it is open. */
   readonly over: (db: Database) => T
   /** See `OpenOptions`. */
   readonly cacheKib?: number
 }
 
 /**
- * What `over` makes, each call guarded: where the file turns out to be damaged it is rebuilt and the call throws
- * `DerivedFileRenewedError`. Throws `StoreOpenError` where the file cannot be made.
+ * Returns the object made by `over`, with every call guarded: if the file turns out to be damaged it is rebuilt and the call throws
+ * `DerivedFileRenewedError`. Throws `StoreOpenError` if the file cannot be created.
  */
 export function openDisposable<T extends OverFile>(
   options: DerivedFileOptions,
@@ -63,7 +66,7 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
   readonly #listeners = new Set<() => void>()
   #db: Database
   #over: T
-  /** Why the file is rebuilt, from its removal until the new one is there. */
+  /** Reason of the current rebuild, from the removal of the old file until the new one exists. */
   #underRenewal: string | undefined
   #isDisposed = false
 
@@ -76,7 +79,7 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
     if (renewed !== undefined) this.#tell(renewed)
   }
 
-  /** A member of what lies over the file, or of the file itself. */
+  /** A member of the object over the file, or of the file itself. */
   member(name: string | symbol): unknown {
     if (name === 'renew') return this.renew.bind(this)
     if (name === 'onRenewed') return this.onRenewed.bind(this)
@@ -85,7 +88,7 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
     return typeof value === 'function' ? (...args: unknown[]) => this.#guarded(name, args) : value
   }
 
-  /** Throws `StoreOpenError` where it cannot be made: the next call tries again. */
+  /** Throws `StoreOpenError` if the file cannot be created: the next call tries again. */
   renew(reason: string): void {
     this.#db.close()
     this.#underRenewal = reason
@@ -105,7 +108,7 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
     left?.()
   }
 
-  /** What is closed is opened, and made where it is missing: then it gives why. Throws `StoreOpenError`. */
+  /** Opens the closed file, or creates it if it is missing; returns the reason in that case. Throws `StoreOpenError`. */
   #reopen(): string | undefined {
     const { db, over, renewed = this.#underRenewal } = this.#open()
     this.#db = db
@@ -119,10 +122,10 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
 
   #guarded(name: string | symbol, args: readonly unknown[]): unknown {
     try {
-      // It was closed because it could not be used, and could not be opened since.
+      // The file was closed because the connection was unusable, and could not be reopened since.
       const reason = this.#db.open || this.#isDisposed ? undefined : this.#reopen()
       if (reason !== undefined) throw new DerivedFileRenewedError({ file: this.#options.path, reason })
-      // Looked up at the call: the file may have been rebuilt since the member was read.
+      // Resolved at call time: the file may have been rebuilt since the member was read.
       const done: unknown = Reflect.apply(Reflect.get(this.#over, name) as () => unknown, this.#over, args)
       return done instanceof Promise ? done.catch((error: unknown) => this.#renewIfDamaged(error)) : done
     } catch (error) {
@@ -149,7 +152,7 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
     } catch (error) {
       const cause = asOpenError(error, this.#options.path)
       if (!(cause instanceof StoreOpenError)) throw cause
-      // Nothing of it is needed: who cannot mend what is wrong may do without it.
+      // The file holds nothing unique: an operator who cannot fix the cause may delete it.
       const message = `${cause.message} (the file may be deleted: it is made anew from the store)`
       throw new StoreOpenError(cause.code, message, { cause: error })
     }
@@ -181,7 +184,7 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
   }
 }
 
-/** Undefined where the file holds other tables than these. */
+/** Undefined if the file has other tables than these. */
 function openWith<T extends OverFile>(
   path: string,
   { schema, over, cacheKib }: DisposableKind<T>,
@@ -211,7 +214,7 @@ function openWith<T extends OverFile>(
 const EMPTY_SCHEMA = '[]'
 const schemaTexts = new Map<string, string>()
 
-/** The schema as SQLite would read it back: also a trigger or a view that somebody added is another schema. */
+/** The schema as SQLite reports it: an additional trigger or view makes it a different schema. */
 export function schemaText(schema: string): string {
   const known = schemaTexts.get(schema)
   if (known !== undefined) return known
@@ -234,12 +237,12 @@ export function isDamage(error: unknown): boolean {
   return isSqliteCode(error, ...DAMAGE)
 }
 
-/** The connection is of no use any more, and another one may be. */
+/** The connection can no longer be used, but a new one may work. */
 export function isHalfOpen(error: unknown): boolean {
   return isSqliteCode(error, ...HALF_OPEN)
 }
 
-/** What the medium refuses now, it may take later; an error that is none of the medium's passes unchanged. */
+/** A refusal of the medium may be temporary, so it becomes `StoreUnavailableError`; other errors pass unchanged. */
 export function asUnavailable(error: unknown, path: string): unknown {
   if (error instanceof StoreOpenError) return new StoreUnavailableError(error.message, AGAIN_MS)
   const fault = diskFault(error, path)

@@ -1,4 +1,4 @@
-/** @module What every store over a file has, whoever writes it: reads of the file on a connection of its own, and a status that is told on. */
+/** @module Base of the stores on a file, independent of the writer: reads through a separate connection, and a status with listeners. */
 import { compareDecimalPositions } from '../decimal-position.ts'
 import type {
   EventStore,

@@ -1,6 +1,6 @@
 /**
- * @module Notices a store file or log that was deleted or replaced under the running writer: SQLite would go on writing to files
- * that nobody finds again after a restart.
+ * @module Detects that the store file or its WAL was deleted or replaced under the running writer: SQLite would continue to write to files that no process
+ * can find after a restart.
  */
 import { fileIdentity } from './store-path.ts'
 
@@ -8,13 +8,13 @@ export class FilesInPlace {
   readonly #paths: readonly string[]
   readonly #identities: (string | undefined)[]
 
-  /** Call with the file and its log open; a log not made yet counts from its first sight. */
+  /** Call it with the file and its WAL open; a WAL that does not exist yet is recorded when it is first seen. */
   constructor(path: string) {
     this.#paths = [path, `${path}-wal`]
     this.#identities = this.#paths.map(fileIdentity)
   }
 
-  /** The first file that is not what it was; undefined while all are. Costs a few microseconds. */
+  /** The first file that was deleted or replaced; undefined if there is none. Costs a few microseconds. */
   missing(): string | undefined {
     return this.#paths.find((path, index) => {
       const identity = fileIdentity(path)

@@ -1,7 +1,6 @@
 /**
- * @module Commits a group of appends in one transaction, each in a savepoint of its own, and says exactly what became of them.
- * What is certain and what is not rests on SQLite's WAL: a transaction counts only once its last frame is written, and that frame
- * is written and synced inside COMMIT and nowhere else.
+ * @module Commits a group of appends in one transaction, each in its own savepoint, and reports the exact outcome of each. Certainty about the outcome
+ * relies on SQLite's WAL: a transaction counts only once its last frame is written, and that frame is written and fsynced only within COMMIT.
  */
 import { type Database, diskFault, isSqliteCode } from './open.ts'
 import { type FileEnds, fileEnds } from './schema.ts'
@@ -10,7 +9,7 @@ import type { AppendGroup, GroupOutcome, Refusal } from './writer-protocol.ts'
 
 const BUSY_RETRY_MS = 250
 const REOPEN_RETRY_MS = 500
-/** The transaction is gone or the file is: no statement of it is to blame. */
+/** Errors after which the transaction or the file is unusable: no single statement is the cause. */
 const MACHINERY = [
   'SQLITE_FULL',
   'SQLITE_IOERR',
@@ -21,7 +20,7 @@ const MACHINERY = [
   'SQLITE_CANTOPEN',
 ]
 
-/** Where an append's records lie in its group. */
+/** The range of an append's records within its group. */
 interface Slice {
   readonly index: number
   readonly first: number
@@ -33,7 +32,7 @@ export class GroupWriter {
   readonly #heads: StreamHeads
   readonly #statements
   readonly #ends: () => FileEnds
-  /** Where this connection's last commit ended: nobody else writes, so the file ends there or beyond. */
+  /** Position at which this connection's last commit ended. No other process writes, so the file must end there or later. */
   #end = 0
 
   constructor(db: Database) {
@@ -73,7 +72,7 @@ export class GroupWriter {
     const { recorded = 0, last: before } = this.#ends()
     if (before < this.#end)
       throw new Error(`the file ends at position ${before} and held ${this.#end}: an older copy was put in its place`)
-    // Of events that are gone from the end of the file no position is given again: the gap says that they were there.
+    // Positions of events that are missing from the end of the file are never reassigned: the gap remains as evidence.
     const start = Math.max(before, recorded)
     let position = start
     let first = 0
@@ -140,7 +139,7 @@ export class GroupWriter {
     head.revision = revision
   }
 
-  /** An error before COMMIT: certain, because no frame of this transaction can carry the mark of a commit. */
+  /** An error before COMMIT: certainly not written, because no frame of this transaction can carry the commit mark. */
   #notWritten(error: unknown): GroupOutcome {
     this.#heads.clear()
     const fault = diskFault(error, this.#db.name)
@@ -150,8 +149,8 @@ export class GroupWriter {
   }
 
   /**
-   * An error of COMMIT. SQLITE_FULL comes from a write that fell short, so the last frame is not whole and the transaction is gone,
-   * which the file must confirm. Any other error may have struck after the last frame, in its sync: nobody knows.
+   * An error of COMMIT. SQLITE_FULL comes from a short write, so the last frame is incomplete and the transaction is lost, which is confirmed by reading
+   * the file. Any other error may have occurred after the last frame, in its fsync: the outcome is unknown.
    */
   #commitFailed(error: unknown, before: number): GroupOutcome {
     this.#heads.clear()

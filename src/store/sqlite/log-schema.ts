@@ -65,7 +65,7 @@ CREATE TABLE progress (
 ) STRICT;
 `
 
-/** What the seal of the file covers. Leaves and tiles are checked against the signed checkpoints and the stored events instead. */
+/** The rows that the seal of the file covers. Leaves and tiles are checked against the signed checkpoints and the stored events instead. */
 export const LOG_SEALED = [
   { name: 'logs', columns: ['tenant', 'size', 'last_fact', 'signed_size', 'note', 'stamp', 'stopped', 'holes'] },
   {

@@ -1,12 +1,12 @@
-/** @module Opens the writing connection and checks the end of the history; settles what an unclean end left in the log. */
+/** @module Opens the writing connection, checks the end of the history, and settles what an unclean shutdown left in the WAL. */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
 import { type Database, isSqliteCode, makeDurable, openDatabase } from './open.ts'
 import { checkSchema, prepareSchema } from './schema.ts'
 
-/** A writer waits this long for a foreign lock on the store file before it answers `unavailable`. */
+/** How long a writer waits for another program's lock on the store file before it answers `unavailable`. */
 const BUSY_TIMEOUT_MS = 250
-/** Last events looked at before the first append. */
+/** Number of most recent events that are checked before the first append. */
 const TAIL_EVENTS = 256
 
 interface TailRow {
@@ -18,12 +18,12 @@ interface TailRow {
   readonly before: number | null
 }
 
-/** The connection is fit for writing after `settleLog`. Throws `StoreOpenError`, or the driver's error. */
+/** The connection may be used for writing only after `settleLog`. Throws `StoreOpenError`, or the driver's error. */
 export function openWriter(path: string): Database {
   mustBeWritable(path)
   const db = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
   try {
-    // Before anything is written: a file of another program stays as it is.
+    // Checked before anything is written, so that a file of another program stays unchanged.
     checkSchema(db, path)
     makeDurable(db)
     prepareSchema(db, path)
@@ -35,15 +35,15 @@ export function openWriter(path: string): Database {
   }
 }
 
-/** A file that this user may only read opens all the same, and SQLite refuses the first append. Throws the system's error. */
+/** SQLite opens a file that this user may only read, and then refuses the first append. Throws the error of the system call. */
 function mustBeWritable(path: string): void {
   for (const file of [path, `${path}-wal`]) if (existsSync(file)) accessSync(file, constants.W_OK)
 }
 
 /**
- * After a failed sync the log may hold frames that read well and are not on the disk. Copying them into the file writes and syncs
- * them again, and an empty log cannot bring back what was found absent: from here on the answer to "was it written?" stands.
- * False on a disk that is too full to do it: reads may go on, appends must wait. Throws where a reader stands in the way.
+ * After a failed fsync the WAL may hold frames that are readable but not on the disk. A checkpoint writes and fsyncs them again, and an empty WAL cannot
+ * restore an append that was found absent: from then on the answer to "was it written?" is final. False if the disk is too full for it: reads may
+ * continue, appends must wait. Throws if a reader blocks the checkpoint.
  */
 export function settleLog(db: Database): boolean {
   try {
@@ -56,7 +56,7 @@ export function settleLog(db: Database): boolean {
   throw new StoreOpenError('store-locked', 'a reader keeps the log of the store from being settled')
 }
 
-/** The last events are readable, in place in both b-trees, and each stands after the one before it. Costs the same in any store. */
+/** Checks that the last events are readable, are in place in both b-trees, and follow the event before them. Costs the same for a store of any size. */
 function checkTail(db: Database, path: string): void {
   const rows = db.prepare<[number], TailRow>(
     `SELECT e.position, e.revision, s.name, e.header || e.data AS header,

@@ -1,27 +1,30 @@
-/** @module The one file that knows the SQLite driver: connections, their settings, and the driver's error codes. */
+/** @module The only module that uses the SQLite driver: connections, their settings, and the driver's error codes. */
 import Sqlite from 'better-sqlite3'
 import { nodeFault } from '../../resources/node-version.ts'
 import { type StoreFault, StoreOpenError } from '../event-store.ts'
 
 export type Database = Sqlite.Database
 
-/** Before this version a WAL reset could corrupt the file. */
+/** Older versions have a bug in which a WAL reset can corrupt the file. */
 const OLDEST_SQLITE = [3, 51, 3] as const
-/** What `PRAGMA synchronous` reads for FULL: every commit is synced. The driver is compiled with NORMAL for WAL. */
+/** The value of `PRAGMA synchronous` for FULL: every commit is fsynced. The driver is compiled with NORMAL as the default for WAL. */
 const SYNCHRONOUS_FULL = 2
 
-/** Readers go through a file from end to end, or look at little of it: what they read again lies in the caches of the system. */
+/**
+ * Page cache of read-only connections, in KiB. Small, because readers either scan a whole file or read little of it; repeated reads hit the page cache of
+ * the operating system.
+ */
 const READ_CACHE_KIB = 2_048
 
 export interface OpenOptions {
   readonly path: string
-  /** Most that the connection keeps of pages, in KiB. Default 16,000, as the driver is compiled. */
+  /** Maximum size of the connection's page cache, in KiB. Default 16,000, as the driver is compiled. */
   readonly cacheKib?: number | undefined
-  /** How long a statement waits for a lock that another connection holds. */
+  /** Maximum time in milliseconds that a statement waits for a lock held by another connection. */
   readonly busyTimeoutMs: number
 }
 
-/** A connection that can write. Throws the driver's error where the file is missing. */
+/** Opens a connection that can write. Throws the driver's error if the file does not exist. */
 export function openDatabase({ path, busyTimeoutMs, cacheKib }: OpenOptions): Database {
   requireNodeVersion()
   const db = new Sqlite(path, { fileMustExist: path !== ':memory:', timeout: busyTimeoutMs })
@@ -31,7 +34,7 @@ export function openDatabase({ path, busyTimeoutMs, cacheKib }: OpenOptions): Da
   })
 }
 
-/** A connection that cannot write. Throws the driver's error where the file is missing or unreadable. */
+/** Opens a connection that cannot write. Throws the driver's error if the file does not exist or is unreadable. */
 export function openReadOnly({ path, busyTimeoutMs }: Omit<OpenOptions, 'cacheKib'>): Database {
   requireNodeVersion()
   const db = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
@@ -40,12 +43,12 @@ export function openReadOnly({ path, busyTimeoutMs }: Omit<OpenOptions, 'cacheKi
     db.pragma('query_only = ON')
     db.pragma('trusted_schema = OFF')
     db.pragma(`cache_size = -${READ_CACHE_KIB}`)
-    // The first look at the file: where it cannot be read, better now than later.
+    // The first access to the file: an unreadable file must fail here, not later.
     db.pragma('schema_version')
   })
 }
 
-/** Turns on the log and full durability, and reads both back. Throws `store-unsupported` where the file system has no shared memory. */
+/** Enables WAL and full durability, and verifies both settings. Throws `store-unsupported` if the file system does not support shared memory. */
 export function makeDurable(db: Database): void {
   const journal = db.pragma('journal_mode = WAL', { simple: true })
   if (journal !== 'wal') {
@@ -58,14 +61,14 @@ export function makeDurable(db: Database): void {
   if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL) {
     throw new StoreOpenError('store-unsupported', 'SQLite refuses synchronous = FULL')
   }
-  // The writer checkpoints by hand: SQLite's own checkpoint swallows a failed sync.
+  // The writer runs checkpoints explicitly: SQLite's automatic checkpoint hides a failed fsync.
   db.pragma('wal_autocheckpoint = 0')
   db.pragma('foreign_keys = ON')
   db.pragma('trusted_schema = OFF')
   db.pragma('cell_size_check = ON')
 }
 
-/** The driver's extended code, such as `SQLITE_IOERR_FSYNC`; undefined for an error that is not SQLite's. */
+/** The driver's extended error code, such as `SQLITE_IOERR_FSYNC`; undefined for an error that is not from SQLite. */
 export function sqliteCode(error: unknown): string | undefined {
   return error instanceof Sqlite.SqliteError ? error.code : undefined
 }
@@ -88,7 +91,7 @@ const FAULTS: readonly (readonly [code: string, operation: string, errno: string
   ['SQLITE_CANTOPEN', 'open', 'EACCES'],
 ]
 
-/** What of the medium failed, where the error says so; SQLite keeps the system's own number to itself. */
+/** The fault of the medium that an error reports, if any. `errno` is inferred from the SQLite code, because SQLite does not expose the system's errno. */
 export function diskFault(error: unknown, file: string): StoreFault | undefined {
   const found = FAULTS.find(([family]) => isSqliteCode(error, family))
   if (found === undefined) return undefined
@@ -96,7 +99,7 @@ export function diskFault(error: unknown, file: string): StoreFault | undefined 
   return { file, operation, errno, code: sqliteCode(error) ?? family }
 }
 
-/** What an error of SQLite or the file system means to whoever wants to open the file at `path`. Others pass unchanged. */
+/** Converts an error of SQLite or the file system, raised while opening the file at `path`, to a `StoreOpenError`. Other errors are returned unchanged. */
 export function asOpenError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error
   const { code } = error
@@ -125,7 +128,7 @@ export function asOpenError(error: unknown, path: string): unknown {
   )
 }
 
-/** By what failed; the last fits everything. */
+/** Advice by error code; the last pattern matches every code. */
 const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
   [/^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_(WRITE|SHMSIZE))$/, 'if the disk is full, make room and start again'],
   [/^(EMFILE|ENFILE)$/, 'raise the limit of open files (ulimit -n) and start again'],
@@ -134,7 +137,7 @@ const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
   [/./, 'look at the disk and the log of the system, then start again'],
 ]
 
-/** The driver's binary ends an older process with a segmentation fault when it is first used. */
+/** On an older Node version the driver's binary crashes with a segmentation fault on first use. */
 function requireNodeVersion(): void {
   const fault = nodeFault(process.versions.node)
   if (fault !== undefined) throw new StoreOpenError('store-unsupported', fault)

@@ -1,6 +1,6 @@
 /**
- * @module One process owns a store, and one a data folder: it holds an exclusive transaction on `<path>.lock`, a file of its own, because
- * Node has no flock. The lock goes with the process, however it ends. `<path>.owner` only tells others whom to ask.
+ * @module Ensures that a store and a data folder are each owned by one process: the owner holds an exclusive transaction on a separate file `<path>.lock`,
+ * because Node has no flock. The lock is released when the process ends, in any way. `<path>.owner` only tells other processes who the owner is.
  */
 
 import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,24 +12,24 @@ import { makeFile } from './store-path.ts'
 
 export interface Owner {
   readonly pid: number
-  /** Where the owner serves, once it does. */
+  /** URL at which the owner serves, once it does. */
   readonly url?: string
 }
 
-/** What is owned, as a refusal names it, and what the second process can do. */
+/** The owned resource as named in a refusal, and advice for the second process. */
 interface Owned {
   readonly name: string
   readonly advice: string
 }
 
-/** Takes the store at `path` or throws `store-locked`, naming the file, the owner's process and its URL. */
+/** Takes ownership of the store at `path`, or throws `store-locked`, naming the file, the owner's process and its URL. */
 export function takeOwnership(path: string): Disposable {
   return take(path, { name: `the store ${path}`, advice: 'stop that process, or connect to it instead' })
 }
 
 /**
- * Takes the data folder, which holds what follows a store: two processes that wrote there at once would ruin each other's log. Throws
- * `store-locked`, naming the folder, the owner's process and its URL.
+ * Takes ownership of the data folder, which holds the files that follow a store: two processes that write there at once would corrupt each other's log.
+ * Throws `store-locked`, naming the folder, the owner's process and its URL.
  */
 export function takeDataFolder(folder: string): Disposable {
   const advice =
@@ -37,7 +37,7 @@ export function takeDataFolder(folder: string): Disposable {
   return take(dataFolderLock(folder), { name: `the data folder ${folder}`, advice })
 }
 
-/** The path that a data folder is locked and announced by. Symbolic links are followed, so that one folder has one lock. */
+/** The path used for the lock and owner files of a data folder. Symbolic links are resolved, so that one folder has one lock. */
 export function dataFolderLock(folder: string): string {
   return join(realpathSync(folder), 'data')
 }
@@ -64,7 +64,7 @@ function lock(path: string, owned: Owned): Database {
   try {
     makeFile(lockPath)
     db = openDatabase({ path: lockPath, busyTimeoutMs: 0 })
-    // A journal in memory: this file is never written, nor does it leave another behind.
+    // The journal is in memory: this file is never written, and no journal file is left behind.
     db.pragma('journal_mode = MEMORY')
     db.exec('BEGIN EXCLUSIVE')
     return db
@@ -74,13 +74,13 @@ function lock(path: string, owned: Owned): Database {
   }
 }
 
-/** Writes who owns the store or the data folder; call again with the URL when the server listens. */
+/** Writes who owns the store or the data folder; call it again with the URL when the server listens. */
 export function announceOwner(path: string, url?: string): void {
   const owner: Owner = { pid: process.pid, ...(url === undefined ? {} : { url }) }
   writeFileSync(`${path}.owner`, `${JSON.stringify(owner)}\n`, { mode: 0o600 })
 }
 
-/** What the last owner wrote; undefined where that is missing or unreadable. It may be gone: only the lock tells. */
+/** The owner as last written; undefined if the file is missing or unreadable. The process may have ended: only the lock is authoritative. */
 export function describeOwner(path: string): Owner | undefined {
   try {
     const owner: unknown = parseJson(readFileSync(`${path}.owner`, 'utf8'))

@@ -1,26 +1,26 @@
-/** @module The files that follow the store, read beside the one who writes them: as one snapshot, or as a new one for each reading. */
+/** @module Opens files that follow the store for reading concurrently with their writer: as one snapshot, or with a new snapshot for each read. */
 import { BUSY_TIMEOUT_MS, type DisposableKind, type OverFile, readSchema, schemaText } from './disposable-file.ts'
 import { type Database, openReadOnly } from './open.ts'
 
 const ALL_PAGES = 2 ** 31 - 1
 
-/** A file that is another's to write, as it was when it was opened. */
+/** A snapshot of a file that another process writes, taken when the file was opened. */
 export interface ReadFile<T> extends Disposable {
   readonly over: T
   /**
-   * Once it was found authentic: as it was then. Others have their turn after each so many pages; by default it is done in one go. Throws
-   * the driver's error where the copy cannot be written.
+   * Copies the snapshot to `path`, once it was found authentic. Yields to other work after every `pagesAtOnce` pages; by default the copy runs in one go.
+   * Throws the driver's error if the copy cannot be written.
    */
   copyTo(path: string, pagesAtOnce?: number): Promise<void>
 }
 
-/** For reading alone, beside whoever writes it. Undefined where it is missing, damaged, of another version, or cannot be opened. */
+/** Opens a file read-only, concurrently with its writer. Undefined if it is missing, damaged, of another version, or cannot be opened. */
 export function openForReading<T extends OverFile>(path: string, kind: DisposableKind<T>): ReadFile<T> | undefined {
   const opened = openedForReading(path, kind)
   return opened && readFile(opened.db, opened.over)
 }
 
-/** One snapshot from the opening on, whatever its owner writes meanwhile. */
+/** Holds one snapshot from the opening on, whatever the owner writes meanwhile. */
 function openedForReading<T extends OverFile>(
   path: string,
   { schema, over }: DisposableKind<T>,
@@ -37,13 +37,13 @@ function openedForReading<T extends OverFile>(
   return undefined
 }
 
-/** A connection that sees a snapshot of another's file for each reading, and holds none in between. */
+/** A connection that takes a snapshot of the file for each read, and holds none in between. */
 export interface SnapshotFile<T> extends Disposable {
-  /** Undefined, and nothing read, where `isStill` says no once the snapshot is there. One at a time. */
+  /** Undefined, without calling `work`, if `isStill` returns false once the snapshot exists. One read at a time. */
   read<R>(isStill: () => boolean, work: (over: T) => Promise<R>): Promise<{ readonly value: R } | undefined>
 }
 
-/** Undefined where the file is missing, damaged, of another version, or cannot be opened. */
+/** Undefined if the file is missing, damaged, of another version, or cannot be opened. */
 export function openForSnapshots<T extends OverFile>(
   path: string,
   kind: DisposableKind<T>,
@@ -56,7 +56,7 @@ export function openForSnapshots<T extends OverFile>(
     read: async (isStill, work) => {
       db.exec('BEGIN')
       try {
-        // A snapshot begins with the first look.
+        // A snapshot begins with the first read.
         db.pragma('schema_version')
         return isStill() ? { value: await work(over) } : undefined
       } finally {

@@ -1,6 +1,6 @@
 /**
- * @module A disposable file that another thread of this process writes, as this thread reads it: on a connection of its own that cannot write
- * and is opened again after the file was rebuilt. Damage that is met here is the owner's to mend.
+ * @module Reads a disposable file that another thread of this process writes, on a separate read-only connection that is reopened after the file was
+ * rebuilt. If damage is found, the owner is asked to rebuild the file.
  */
 import { type DerivedFile, DerivedFileRenewedError } from '../derived-file.ts'
 import { StoreUnavailableError } from '../event-store.ts'
@@ -19,19 +19,19 @@ import { type Database, openReadOnly } from './open.ts'
 
 export interface BesideOwnerOptions {
   readonly path: string
-  /** Has the owner rebuild the file. */
+  /** Asks the owner to rebuild the file. */
   readonly renew: (reason: string) => void
 }
 
 export interface BesideOwner<T> {
   readonly file: T & DerivedFile
-  /** Opens it now, where that is possible: then its log and its shared memory are there for the owner, who may find the disk full. */
+  /** Opens the file now, if possible, so that its WAL and its shared memory file exist before the disk may become full. */
   readonly open: () => void
-  /** To be called after the owner has rebuilt the file: what is read from here on is the new one. */
+  /** Must be called after the owner has rebuilt the file: later reads use the new one. */
   readonly renewed: () => void
 }
 
-/** Opened at the first call of a member. Calls reject or throw `StoreUnavailableError` where the file cannot be read now. */
+/** The file is opened at the first call of a member. Calls reject or throw `StoreUnavailableError` if the file cannot be read at present. */
 export function openReadOnlyCopy<T extends OverFile>(
   options: BesideOwnerOptions,
   kind: DisposableKind<T>,
@@ -56,7 +56,7 @@ class Reading<T extends OverFile> implements DerivedFile {
     this.#kind = kind
   }
 
-  /** A member of what lies over the file, or of the file itself. */
+  /** A member of the object over the file, or of the file itself. */
   member(name: string | symbol): unknown {
     if (name === 'renew') return this.renew.bind(this)
     if (name === 'onRenewed') return this.onRenewed.bind(this)
@@ -66,7 +66,7 @@ class Reading<T extends OverFile> implements DerivedFile {
 
   renew(reason: string): void {
     this.#options.renew(reason)
-    // What is read from here on is not what was read before, whenever the owner comes to it.
+    // Later reads do not continue earlier ones, even before the owner has rebuilt the file.
     this.renewed()
   }
 
@@ -79,7 +79,7 @@ class Reading<T extends OverFile> implements DerivedFile {
     try {
       this.#current()
     } catch {
-      // Tried again by the first who reads.
+      // The first read tries again.
     }
   }
 

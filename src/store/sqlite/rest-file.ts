@@ -1,20 +1,21 @@
 /**
- * @module What a sealed file held when whoever writes it last said so, in a small file beside it: the sum of its rows, what the file system
- * reported of it then, and the digest of its log. While both are still the same, nobody has written to the file, and its rows need not be
- * read again to know: neither when it is opened again, nor by a process that reads it beside the one that has it open. Encrypted and authenticated (AES-256-GCM), under a key that whoever edits the file has not: the sum stays a secret, and nobody else can
- * vouch for a state. Lost or damaged, it costs one reading of the rows.
+ * @module A note next to a sealed file about its content when its last writer vouched for it: the sum of its rows, the file system's state of the file at
+ * that time, and the digest of its WAL. While state and digest are unchanged, no other program has written to the file, and its rows need not be read
+ * again, neither when it is reopened nor by a process that reads it while another has it open. The note is encrypted and authenticated (AES-256-GCM) under
+ * a key that an attacker who edits the file does not have: the sum stays secret, and the note cannot be forged. If the note is lost or damaged, the rows
+ * are read once.
  */
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { closeSync, openSync, readFileSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { parseJson } from '../../../schemas/json.ts'
 
-/** Put behind the name of the sealed file. */
+/** Suffix appended to the name of the sealed file. */
 export const REST_SUFFIX = '.sealed'
 
 export interface Rest {
   readonly sum: bigint
-  /** As `restState` gave it. */
+  /** Result of `restState`. */
   readonly state: string
 }
 
@@ -22,18 +23,21 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const MAX_BYTES = 4_096
-/** SQLite takes a log back into its file from 4 MB on; it is longer while a reader holds an old snapshot. */
+/** SQLite checkpoints a WAL once it reaches 4 MB; it grows larger while a reader holds an old snapshot. */
 const LOG_MAX_BYTES = 64 * 1024 * 1024
 const LOG_AT_ONCE = 256 * 1024
 
-/** Changes whenever anybody writes to the file or its log, through SQLite or past it; the change time cannot be set like the others. */
+/**
+ * A text that changes whenever a program writes to the file or its WAL, through SQLite or directly; unlike the other values, the change time (ctime)
+ * cannot be set.
+ */
 export function fileState(path: string): string {
   return `${statusOf(path)}\n${logStatus(path)}`
 }
 
 /**
- * The same by what the log holds: who opens it may change what the file system says of it, as SQLite does, run by root, and never a byte. Undefined
- * where the log is too long to be read for this, or changes meanwhile.
+ * Like `fileState`, but with a digest of the WAL's bytes: opening the WAL may change its file system state without changing a byte, as SQLite does when
+ * run by root. Undefined if the WAL is too long to be read for this purpose, or changes meanwhile.
  */
 export function restState(path: string): string | undefined {
   const before = fileState(path)
@@ -46,7 +50,7 @@ function statusOf(name: string): string {
   return status === undefined ? '' : `${status.dev} ${status.ino} ${status.size} ${status.mtimeNs} ${status.ctimeNs}`
 }
 
-/** A log without frames says as much as none. */
+/** A WAL without frames is equivalent to no WAL. */
 function logStatus(path: string): string {
   const log = `${path}-wal`
   return statSync(log, { throwIfNoEntry: false })?.size ? statusOf(log) : ''
@@ -65,20 +69,20 @@ function logDigest(path: string): string | undefined {
       at += read
     }
   } catch {
-    // Gone meanwhile, or not to be read: nothing is said of it.
+    // The file is gone or unreadable: the digest is unknown.
   } finally {
     if (file !== undefined) closeSync(file)
   }
   return undefined
 }
 
-/** Which file bears this name; '' where none does. */
+/** Device and inode of the file at this path; '' if there is none. */
 export function fileIdentity(path: string): string {
   const status = statSync(path, { throwIfNoEntry: false, bigint: true })
   return status === undefined ? '' : `${status.dev} ${status.ino}`
 }
 
-/** Leaves the old one in place where it cannot be written. */
+/** Writes the note; keeps the old one if the write fails. */
 export function saveRest(path: string, rowKey: Uint8Array, { sum, state }: Rest): void {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(CIPHER, restKey(rowKey), nonce)
@@ -89,11 +93,11 @@ export function saveRest(path: string, rowKey: Uint8Array, { sum, state }: Rest)
     writeFileSync(partial, whole, { mode: 0o600 })
     renameSync(partial, `${path}${REST_SUFFIX}`)
   } catch {
-    // A full disk, or one that takes no writes: the next to open the file reads its rows.
+    // The disk is full or read-only: the next process that opens the file reads its rows.
   }
 }
 
-/** Undefined where there is none, or none that this key vouches for. */
+/** Undefined if there is no note, or none that is authentic under this key. */
 export function readRest(path: string, rowKey: Uint8Array): Rest | undefined {
   try {
     const whole = readFileSync(`${path}${REST_SUFFIX}`)

@@ -1,12 +1,12 @@
-/** @module Sees when a full disk has room again: a small file is written and removed, more and more rarely where room does not last. */
+/** @module Detects when a full disk has free space again by writing and removing a small file, at growing intervals while free space does not last. */
 import { rmSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 
-/** More than one append takes, so that a disk does not count as free that is full again at once. */
+/** Larger than a typical append, so that a disk that would be full again at once does not count as free. */
 const ROOM_BYTES = 1024 * 1024
 const FIRST_MS = 500
 const LONGEST_MS = 15_000
-/** Room that lasts so long starts the waiting over. */
+/** If free space lasted this long, the intervals start over. */
 const LASTING_MS = 60_000
 
 export class RoomWatch {
@@ -15,10 +15,10 @@ export class RoomWatch {
   #waitMs = FIRST_MS
   #stoppedAtMs = Number.NEGATIVE_INFINITY
 
-  /** `path`: a name that nothing else uses, on the disk that is full. */
+  /** `path` must be a name that nothing else uses, on the disk that is full. */
   constructor(path: string) {
     this.#path = path
-    // As a process left it that was killed while it looked.
+    // A process that was killed during a probe may have left the file.
     rmSync(path, { force: true })
   }
 

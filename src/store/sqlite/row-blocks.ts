@@ -1,15 +1,15 @@
 /**
- * @module Rows of a store read many at a time, as the bytes that they are: one answer of the driver for all of them, and no text made of a body, takes half the
- * time of an answer for each. Only of rows as the ledger writes them: any other block is none, and its rows are read one by one.
+ * @module Reads many rows of a store at once, as bytes: one result of the driver for all of them, without decoding the payloads, takes half the time of
+ * one result per row. Only for rows as the ledger writes them; a block with any other row is rejected, and its rows are read one by one.
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { type RecordBytes, SALT_BYTES } from '../../../schemas/header.ts'
 import type { Database } from './open.ts'
 import type { RangeRow, ScannedRecord } from './scanned-rows.ts'
 
-/** More gain nothing. */
+/** Rows per block; more bring no gain. */
 export const BLOCK_ROWS = 64
-/** Of a body: a longer one is read alone, so that a block takes 5 MB at most. */
+/** Maximum size of a payload: a longer one is read on its own, so that a block takes 5 MB at most. */
 const DATA_MAX_BYTES = 64 * 1024
 const HEADER_MAX_BYTES = 8 * 1024
 const REQUEST_MAX_BYTES = 64
@@ -21,21 +21,21 @@ const IS_USUAL = `typeof(header) = 'text' AND typeof(data) = 'text' AND typeof(s
   AND typeof(revision) = 'integer' AND revision BETWEEN 0 AND ${MAX_INTEGER}
   AND (request IS NULL OR (typeof(request) = 'text' AND octet_length(request) <= ${REQUEST_MAX_BYTES}))`
 
-/** Of each row: how far behind the start of the block, stream, revision, and lengths in bytes of body, header and request (-1: none). */
+/** For each row: offset from the start of the block, stream, revision, and the lengths in bytes of payload, header and request (-1: none). */
 const NUMBERS = `format('%d,%d,%d,%d,%d,%d,', position - ?, stream_id, revision, octet_length(data), octet_length(header),
   ifnull(octet_length(request), -1))`
 
 /**
- * The zero behind the body ends it for whoever scans it, and is the prefix of the header's digest (RFC 6962). One call puts all of a row together:
- * `||` would copy the body once for each piece.
+ * The zero byte after the payload terminates it for the code that scans it, and is the prefix of the header's leaf hash (RFC 6962). One `concat` call
+ * builds the row: `||` would copy the payload once per operand.
  */
 const BLOCK = `SELECT CAST(group_concat(CASE WHEN ${IS_USUAL} THEN concat(${NUMBERS}, salt, data, x'00', header, request) END, '') AS BLOB)
   FROM (SELECT * FROM events NOT INDEXED WHERE position > ? AND position <= ? ORDER BY position)`
 
-/** Rows at all positions behind `after` up to `to`, in their order; undefined where one is missing or unusual. Throws the driver's error. */
+/** Reads the rows at all positions after `after` up to `to`, in order; undefined if one is missing or unusual. Throws the driver's error. */
 export type ReadBlock = (after: number, to: number) => readonly RangeRow[] | undefined
 
-/** `nameOf`: the name of the stream with this id. */
+/** `nameOf` returns the name of the stream with this id. */
 export function blockReader(db: Database, nameOf: (streamId: number) => string | undefined): ReadBlock {
   const statement = db.prepare<[bigint, bigint, bigint], Buffer | null>(BLOCK).pluck()
   return (after, to) => {
@@ -78,7 +78,7 @@ function rowsOf(block: Buffer, { after, nameOf }: BlockPlace): RangeRow[] | unde
   return rows
 }
 
-/** Names are ASCII: a row with others is read alone, as is one whose body is not UTF-8. */
+/** Names are ASCII: a row with non-ASCII names is read on its own, and so is one whose payload is not UTF-8. */
 function isUsual(block: Buffer, data: number, dataEnd: number, end: number): boolean {
   return isAscii(block.subarray(dataEnd, end)) && isUtf8(block.subarray(data, dataEnd))
 }
@@ -88,7 +88,7 @@ const MINUS = 0x2d
 const ZERO = 0x30
 const TEN = 10
 
-/** Numbers as they are written in a block, each with a comma behind it. */
+/** Reads the decimal numbers of a block, each followed by a comma. */
 class NumberReader {
   at = 0
   readonly #block: Buffer
@@ -112,7 +112,7 @@ class NumberReader {
   }
 }
 
-/** A record whose body is a text only once it is wanted as one. */
+/** A record whose payload is decoded only on first access. */
 class BlockRecord implements ScannedRecord {
   readonly hasColumns = true
   readonly position: string
@@ -135,7 +135,7 @@ class BlockRecord implements ScannedRecord {
     this.bytes = bytes
   }
 
-  /** In UTF-16 units, of header and body. */
+  /** Length of header and payload, in UTF-16 code units. */
   get size(): number {
     const { data, dataEnd, isAscii: isPlain } = this.bytes
     return this.header.length + (isPlain ? dataEnd - data : this.data.length)

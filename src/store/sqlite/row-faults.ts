@@ -1,4 +1,4 @@
-/** @module What a scan of rows says where one cannot be read, or is none. */
+/** @module The faults that a scan of rows reports for rows that are unreadable or invalid. */
 import { StoreOpenError } from '../event-store.ts'
 import { type Database, sqliteCode } from './open.ts'
 import type { ScanFault, ScanFaultCode } from './scanned-rows.ts'
@@ -9,7 +9,7 @@ export function unreadable(last: bigint, next: bigint | undefined, error: unknow
   return faultAt('unreadable', `the store file cannot be read ${where}: ${reasonOf(error)}`, {})
 }
 
-/** Altered triggers are a finding of their own; the events can be read all the same. Throws `StoreOpenError` for a file that is no store. */
+/** Altered triggers are reported as a fault; the events can still be read. Throws `StoreOpenError` for a file that is not a store. */
 export function schemaFault(db: Database, path: string): ScanFault | undefined {
   try {
     if (checkSchema(db, path)) throw new StoreOpenError('store-unreadable', `${path} is empty: it is no store yet`)
@@ -22,7 +22,7 @@ export function schemaFault(db: Database, path: string): ScanFault | undefined {
 
 const BEFORE_FIRST = 'SELECT count(*), CAST(min(position) AS TEXT) FROM events NOT INDEXED WHERE position < 1'
 
-/** Positions begin at 1, and so does whoever reads all events: a row before it would be read with its stream alone. */
+/** Positions begin at 1, and reads of all events start there: an earlier row would only be seen by a read of its stream. */
 export function rowsBeforeFirst(db: Database): readonly ScanFault[] {
   try {
     const [count = 0, first] = db.prepare<[], [number, string]>(BEFORE_FIRST).raw().get() ?? []

@@ -1,4 +1,4 @@
-/** @module Bounded, synchronous reads of the store file. Every call is one statement: none leaves a transaction open behind it. */
+/** @module Bounded, synchronous reads of the store file. Every call is one statement, so no transaction is left open. */
 import { NO_STREAM, type PositionRange, type ReadRecord } from '../event-store.ts'
 import type { TenantStreams } from '../tenant-streams.ts'
 import { type Database, openReadOnly } from './open.ts'
@@ -6,9 +6,9 @@ import { saltBytes, saltText } from './salt-text.ts'
 import { type FileEnds, fileEnds } from './schema.ts'
 
 const PAGE_RECORDS = 256
-/** A page ends with the record that reaches this, so that large bodies do not pile up. */
+/** A page ends with the record that reaches this size, so that large payloads do not accumulate. */
 const PAGE_BYTES = 1024 * 1024
-/** Positions that one filtered read looks at: other tenants' events cost time even where they are not returned. */
+/** Number of positions that one filtered read examines: events of other tenants cost time even though they are not returned. */
 const FILTER_WINDOW = 4_096
 const BUSY_TIMEOUT_MS = 1_000
 
@@ -24,7 +24,7 @@ export interface AllRange {
   readonly tenant: TenantStreams | undefined
 }
 
-/** `upTo` is how far the read looked; undefined where there was nothing left to look at. */
+/** `upTo` is the last position that the read examined; undefined if there was nothing left to examine. */
 export interface AllPage {
   readonly records: readonly ReadRecord[]
   readonly upTo: number | undefined
@@ -50,10 +50,10 @@ export class RowReader implements Disposable {
   readonly #db: Database
   readonly #statements
   readonly #ends: () => FileEnds
-  /** Up to where every position has a record, under which version of the schema. */
+  /** The position up to which every position has a record, and the schema version for which that was determined. */
   #dense: { readonly version: number; readonly last: number } | undefined
 
-  /** Throws the driver's error where the file is missing or unreadable. */
+  /** Throws the driver's error if the file is missing or unreadable. */
   constructor(path: string) {
     this.#db = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
     this.#statements = prepareStatements(this.#db)
@@ -73,7 +73,7 @@ export class RowReader implements Disposable {
     return Number(this.#statements.end.get())
   }
 
-  /** The first positions up to where the file was last appended to that have no record. */
+  /** The first positions without a record, up to the recorded end of the file. */
   missingPositions(limit: number): readonly number[] {
     const { recorded = 0, last } = this.#ends()
     const found: number[] = []
@@ -86,7 +86,7 @@ export class RowReader implements Disposable {
     return found
   }
 
-  /** What was counted stays there as long as the triggers do, which are part of the schema: then only what came since is counted. */
+  /** Counted rows cannot disappear as long as the triggers exist, which are part of the schema: with an unchanged schema only newer rows are counted. */
   #isDenseUpTo(last: number): boolean {
     const { count, schemaVersion } = this.#statements
     const version = Number(schemaVersion.get())
@@ -96,7 +96,7 @@ export class RowReader implements Disposable {
     return isDense
   }
 
-  /** The positions behind the last record that an append had filled. */
+  /** The positions after the last record that an append had filled. */
   missingEnd(): PositionRange | undefined {
     const { recorded = 0, last } = this.#ends()
     return recorded > last ? { first: String(last + 1), events: recorded - last } : undefined
@@ -120,7 +120,7 @@ export class RowReader implements Disposable {
     const windowEnd = tenant === undefined ? last : Math.min(last, after + FILTER_WINDOW)
     const { records, ended } = takePage(this.#rowsOf(tenant, after, windowEnd))
     const lastRecord = records.at(-1)
-    // A page that its bounds ended stops at its last record; one that ran dry has seen its whole window.
+    // A page that reached its limits ends at its last record; any other page has covered its whole window.
     return { records, upTo: ended || lastRecord === undefined ? windowEnd : Number(lastRecord.position) }
   }
 
@@ -168,7 +168,7 @@ function prepareStatements(db: Database) {
   }
 }
 
-/** `ended`: the rows ran out before the page's bounds did. */
+/** `ended`: the rows ran out before the limits of the page were reached. */
 function takePage(rows: Iterable<Row>): { readonly records: readonly ReadRecord[]; readonly ended: boolean } {
   const records: ReadRecord[] = []
   let bytes = 0
@@ -182,7 +182,7 @@ function takePage(rows: Iterable<Row>): { readonly records: readonly ReadRecord[
 }
 
 function fromRow([position, stream, revision, header, salt, data, request]: Row): ReadRecord {
-  // What is no salt is one of no bytes, which no event was sealed with.
+  // A value that is not a blob is read as an empty salt, which no event was sealed with.
   const bytes = saltBytes(salt ?? '')
   const place = String(position)
   if (request === null) return { position: place, stream, revision, header, salt: bytes, data }

@@ -1,6 +1,6 @@
 /**
- * @module Every row of a store file as it lies there, for verification: read by position, never by an index that could hide one, and
- * read on past what cannot be read. Only reads, beside an owner or without one.
+ * @module Scans every row of a store file as stored, for verification: by position, never through an index that could hide a row, and continuing after
+ * unreadable rows. Read-only; works with or without a running owner.
  */
 import { isUtf8 } from 'node:buffer'
 import { realpathSync } from 'node:fs'
@@ -23,12 +23,15 @@ import { structureFaults } from './structure.ts'
 import { walLossAtRest } from './wal-loss.ts'
 
 const BUSY_TIMEOUT_MS = 5_000
-/** Unreadable positions that are tried one by one before the steps grow. */
+/** Number of unreadable positions that are tried one by one before the step grows. */
 const SMALL_STEPS = 64
 const LARGEST_STEP = 2 ** 30
 const MAX_INTEGER = Number.MAX_SAFE_INTEGER
 
-/** Throws `StoreOpenError` where the file is missing, is none of ours, or is newer than this build, or where its log is damaged and the file makes no sense without it. */
+/**
+ * Opens a scan. Throws `StoreOpenError` if the file is missing, is not a store, is newer than this build, or if its WAL is damaged and the file is
+ * unreadable without it.
+ */
 export function openRowScan({ path }: { readonly path: string }): RowScan {
   let db: Database | undefined
   try {
@@ -45,7 +48,7 @@ export function openRowScan({ path }: { readonly path: string }): RowScan {
   }
 }
 
-/** A file that was cut while its log was written back is malformed without that log: the log's damage is what has to be named. */
+/** A file that was truncated during a checkpoint is malformed without its WAL: the damage to the WAL is what has to be reported. */
 function damagedLogError(cause: unknown, path: string): StoreOpenError | undefined {
   if (!isSqliteCode(cause, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) return undefined
   const loss = walLossAtRest(realpathSync(path))
@@ -65,7 +68,7 @@ type Row = readonly [
   request: unknown,
 ]
 
-/** Numbers that a double cannot hold would stop the driver: they come as null. */
+/** Integers beyond the range of a double would make the driver throw: they are read as null. */
 const WHOLE = (column: string) => `CASE WHEN ${column} BETWEEN 0 AND ${MAX_INTEGER} THEN ${column} END`
 const COLUMNS = `SELECT CAST(position AS TEXT), ${WHOLE('stream_id')}, ${WHOLE('revision')}, header, ${saltText('salt')}, data, request
   FROM events NOT INDEXED`
@@ -79,7 +82,7 @@ class Scan implements RowScan {
   readonly #altered: ScanFault | undefined
   readonly #path: string
   readonly #names = new Map<number, string>()
-  /** Names under ids that no event can have. */
+  /** Names of streams whose ids no event can have. */
   #outside: readonly string[] = []
   #used = new Set<number>()
   #readBlock: ReadBlock | undefined
@@ -110,7 +113,7 @@ class Scan implements RowScan {
       const seen = skipped
       skipped = 0
       if (items.length > seen) yield seen === 0 ? items : items.slice(seen)
-      // Rows behind `after` that claim to stand before it: the tree is damaged, and reading on would never end.
+      // Rows after `after` with smaller positions: the tree is damaged, and continuing would never end.
       const stuck = items.length > 0 && last === after
       after = last
       if (error !== undefined || stuck) {
@@ -159,7 +162,7 @@ class Scan implements RowScan {
     return loss === undefined ? faults : [faultAt('wal-damaged', loss, {}), ...faults]
   }
 
-  /** Looked at in one moment: an owner may go on writing. */
+  /** Both ends are read atomically, since an owner may be writing. */
   #missingEnd(): readonly ScanFault[] {
     const { recorded = 0, last } = this.#guarded(fileEnds(this.#db)) ?? { last: 0 }
     if (recorded <= last) return []
@@ -178,7 +181,7 @@ class Scan implements RowScan {
     try {
       for (const row of this.#db.prepare<[bigint], Row>(ROWS).raw().iterate(after)) {
         items.push(this.#item(row))
-        // In a damaged tree positions may fall; reading on from a smaller one would never end.
+        // In a damaged tree positions may decrease; continuing from a smaller one would never end.
         const position = BigInt(row[0])
         if (position > last) last = position
         bytes += sizeOf(row)
@@ -193,7 +196,7 @@ class Scan implements RowScan {
   #item(row: Row): ScanItem {
     const [position, streamId, revision, header, salt, data, request] = row
     const stream = this.#nameOf(streamId)
-    // Made for faults alone: sound rows are many.
+    // Computed only for faults, because most rows are sound.
     const placed = () => ({
       position,
       ...(stream !== undefined && { stream }),
@@ -219,7 +222,7 @@ class Scan implements RowScan {
     return { position, stream, revision, header, salt: saltBytes(salt), data, requestId, hasColumns: true }
   }
 
-  /** The driver shows every broken sequence as U+FFFD, so a text that holds one is looked at as bytes. */
+  /** The driver replaces every invalid sequence by U+FFFD, so a text that contains one is checked as bytes. */
   #isUtf8(position: string): boolean {
     const bytes = this.#db
       .prepare<[bigint], [Buffer, Buffer]>(
@@ -237,7 +240,7 @@ class Scan implements RowScan {
   }
 
   #use(streamId: number): void {
-    // An owner beside us may have made the stream since the names were read.
+    // A concurrent owner may have created the stream since the names were read.
     if (!this.#names.has(streamId)) this.#loadNames()
     this.#used.add(streamId)
   }
@@ -266,7 +269,7 @@ class Scan implements RowScan {
     )
   }
 
-  /** The last position before which nothing more can be read; undefined where nothing follows. */
+  /** The last position after which a row can be read again; undefined if there are no more rows. */
   #nextReadable(after: bigint): bigint | undefined {
     let step = 1n
     let at = after

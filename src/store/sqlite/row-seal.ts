@@ -1,7 +1,7 @@
 /**
- * @module A seal over all rows of a file that follows the store: a mac over the sum of the macs of its rows and over the place it has
- * reached. Rows may come, change and go without reading the others; whoever edits the file cannot make the seal again. The sum itself is
- * nowhere on the disk: with it, rows could be looked for that cancel each other out.
+ * @module A seal over all rows of a file that follows the store: a MAC over the sum of the MACs of its rows and the progress it has reached. Rows can be
+ * added, changed and removed without reading the others; an attacker who edits the file cannot recompute the seal. The sum itself is never stored in plain
+ * text: an attacker who knew it could search for rows that cancel each other out.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FileGuard } from '../derived-file.ts'
@@ -12,13 +12,13 @@ import { type SealedTable, type Statements, statementsOf, type TextRow } from '.
 /** Part of the schema of each sealed file. */
 export const SEAL_TABLE = 'CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), mac TEXT NOT NULL) STRICT;'
 
-/** Readings of all rows between which this process writes; the next one is in one go. */
+/** Number of scans of all rows that yield to other work, so that this process may write in between; the next scan runs without yielding. */
 const PACED_READINGS = 3
 const MODULUS = 1n << 256n
 
 interface Held {
   readonly state: string
-  /** See `restState`; undefined where it is not known. */
+  /** Result of `restState`; undefined if it is not known. */
   readonly rest: string | undefined
 }
 
@@ -29,18 +29,18 @@ export class RowSeal {
   readonly #readMac
   readonly #writeMac
   readonly #dataVersion
-  /** Sum of the rows as they were checked, or written by this process since; undefined: not checked yet. */
+  /** Sum of the rows as checked, or as written by this process since; undefined until they are checked. */
   #sum: bigint | undefined
   #seen = ''
-  /** What the file held at this state, whatever opens its log later. */
+  /** The content at this state, independent of which process opens the WAL later. */
   #held: Held = { state: '', rest: undefined }
-  /** What the note beside the file vouches for. */
+  /** The state that the note next to the file vouches for. */
   #noted: string | undefined
-  /** Of the file that is open: another one may be put in its place while it is. */
+  /** Identity of the open file: another file may be put at its path in the meantime. */
   readonly #identity: string
-  /** Transactions of this process so far. */
+  /** Number of transactions of this process so far. */
   #writes = 0
-  /** Connections of this process that are being opened. */
+  /** Number of connections of this process that are being opened. */
   #openings = 0
 
   constructor(db: Database, guard: FileGuard, tables: readonly SealedTable[]) {
@@ -53,9 +53,9 @@ export class RowSeal {
     this.#identity = fileIdentity(db.name)
   }
 
-  /** Whether everything in the file is what processes with the ledger's keys wrote. Reads the whole file where that is not known. */
+  /** Whether everything in the file was written by processes with the ledger's keys. Reads the whole file if that is not known yet. */
   async isAuthentic(reached: unknown): Promise<boolean> {
-    // What is read here would vouch for what lies there, to whoever opens it by its name.
+    // Without this check, rows of the open file would vouch for another file that is now at its path.
     if (!this.#isInPlace()) return false
     if (this.#sum === undefined && this.#isAsLeft(reached)) return true
     if (this.#sum !== undefined && this.#isAsSeen()) {
@@ -66,11 +66,11 @@ export class RowSeal {
       const [before, writes] = [this.#state(), this.#writes]
       const held = this.#heldAt(before)
       const sum = await this.#sumOfRows({ isPaced: readings <= PACED_READINGS })
-      // Some rows were read before, some after what this process wrote meanwhile: that says nothing.
+      // Some rows were read before, some after a write of this process: the sum is meaningless.
       if (writes !== this.#writes) continue
       if (!this.#isSealed(sum, reached)) return false
       this.#sum = sum
-      // Changed while it was read: whatever was read is vouched for, what is there now is read at the next question.
+      // If the file changed during the pass, the rows that were read are authentic, and the new content is read at the next call.
       this.#seen = before
       this.#held = held
       return true
@@ -78,15 +78,15 @@ export class RowSeal {
   }
 
   /**
-   * What the file system says of the file now, where all of it is known to be this ledger's: for another connection, which may believe what it
-   * reads while the file system still says so. Undefined where rows would have to be read to know, and of a file in memory.
+   * The file system's state of the file, if all of its content is known to be this ledger's. Another connection may trust what it reads as long as this
+   * state is unchanged. Undefined if rows would have to be read to know, and for a file in memory.
    */
   knownState(): string | undefined {
     if (this.#sum === undefined || this.#db.name === ':memory:' || !this.#isInPlace()) return undefined
     return this.#isAsSeen() ? stateIn(this.#state()) : undefined
   }
 
-  /** SQLite, run by root, gives a log that it opens to the owner of the file: that shows as a change, and is none. */
+  /** When run by root, SQLite changes the owner of a WAL that it opens to the owner of the file: the state changes although the content does not. */
   opening(): void {
     this.#openings += 1
   }
@@ -96,7 +96,7 @@ export class RowSeal {
     this.#openings = Math.max(0, this.#openings - 1)
   }
 
-  /** Whether nobody else has written since all of it was checked. */
+  /** Whether no other connection has written since the rows were checked. */
   #isAsSeen(): boolean {
     const state = this.#state()
     if (this.#seen === state) return true
@@ -104,14 +104,14 @@ export class RowSeal {
     return this.#openings > 0 || this.#isSameLog(state)
   }
 
-  /** Nothing is known of it where the state is another by now: what was written meanwhile is not what was known. */
+  /** `rest` is undefined if the state changed in the meantime, since it would then describe other content. */
   #heldAt(state: string): Held {
     const { name } = this.#db
     const rest = name === ':memory:' ? undefined : restState(name)
     return { state, rest: this.#state() === state ? rest : undefined }
   }
 
-  /** Another process may have opened the log, too: where its bytes were noted, they tell. */
+  /** Another process may have opened the WAL as well, which changes its change time only: the digest of its bytes decides, if it was noted. */
   #isSameLog(state: string): boolean {
     const { rest } = this.#held
     if (this.#seen !== this.#held.state || rest === undefined || restState(this.#db.name) !== rest) return false
@@ -125,7 +125,7 @@ export class RowSeal {
     return fileIdentity(this.#db.name) === this.#identity
   }
 
-  /** Without it nothing may be written: the sum would say less than the file. */
+  /** Whether the sum is known. Until then nothing may be written, because the sum would not cover the existing rows. */
   get isChecked(): boolean {
     return this.#sum !== undefined
   }
@@ -133,7 +133,7 @@ export class RowSeal {
   async #sumOfRows({ isPaced }: { readonly isPaced: boolean }): Promise<bigint> {
     let sum = 0n
     for (const name of this.#tables.keys()) {
-      // Without a bound at first: a row may bear any number, below zero too.
+      // The first page has no lower bound, because a rowid may be any number, including negative ones.
       for (let after: number | undefined; ; ) {
         const rows = this.#after(name, after)
         for (const { text } of rows) sum += this.#valueOf(name, text)
@@ -146,7 +146,7 @@ export class RowSeal {
     return sum % MODULUS
   }
 
-  /** Whether the file is as this ledger's processes left it, by the note beside it: then no row is read. */
+  /** Whether the file is unchanged since this ledger's processes last wrote it, according to the note next to it: no row is read then. */
   #isAsLeft(reached: unknown): boolean {
     const { name } = this.#db
     const rest = name === ':memory:' ? undefined : readRest(name, this.#guard.rowKey())
@@ -166,19 +166,19 @@ export class RowSeal {
     return isEmpty || (mac !== undefined && this.#guard.holds(sealText(sum, reached), mac))
   }
 
-  /** For whoever opens the file next, or reads it beside this process. Costs nothing while nothing was written. */
+  /** Writes the note for the next process that opens the file or reads it concurrently. Costs nothing if nothing was written since the last note. */
   note(): void {
     const { name } = this.#db
     if (name === ':memory:' || this.#db.readonly || this.#sum === undefined) return
     if (this.#held.state !== this.#seen) this.#held = this.#heldAt(this.#seen)
     const { rest } = this.#held
-    // Looked at behind what was read: all of that was there while it was known.
+    // Checked after the state was read, so that all content of that state was known to be authentic.
     if (rest === undefined || rest === this.#noted || !this.#isInPlace() || !this.#isAsSeen()) return
     saveRest(name, this.#guard.rowKey(), { sum: this.#sum, state: rest })
     this.#noted = rest
   }
 
-  /** Before the file is closed: everything goes from the log into the file. Afterwards, what was returned notes how it was left. */
+  /** Called before the file is closed: checkpoints the whole WAL into the file. The returned function, called after closing, notes the final state. */
   leave(): () => void {
     const { name } = this.#db
     const sum = this.#sum
@@ -191,33 +191,33 @@ export class RowSeal {
     }
   }
 
-  /** Vouches for a copy of the file that was made while it was authentic. */
+  /** Writes the note for a copy of the file that was made while the file was authentic. */
   noteCopy(path: string): void {
     const state = restState(path)
     if (this.#sum !== undefined && state !== undefined) saveRest(path, this.#guard.rowKey(), { sum: this.#sum, state })
   }
 
-  /** In the transaction that writes them: rows of `name` that are about to be replaced or removed. */
+  /** Subtracts a row of `name` that is about to be replaced or removed. Call within the transaction that does so. */
   remove(name: string, rowid: number): void {
     this.#add(name, this.#at(name, rowid), -1n)
   }
 
-  /** A row as it stands now. */
+  /** Adds a row with its current content. */
   add(name: string, rowid: number): void {
     this.#add(name, this.#at(name, rowid), 1n)
   }
 
-  /** Rows that were added one after the other, as they stand now. */
+  /** Adds consecutive rows with their current content. */
   addAll(name: string, firstRowid: number, lastRowid: number): void {
     this.#add(name, this.#tables.get(name)?.between.all(firstRowid, lastRowid) ?? [], 1n)
   }
 
-  /** The last thing of the transaction. */
+  /** Writes the seal; must be the last statement of the transaction. */
   close(reached: unknown): void {
     this.#writeMac.run(this.#guard.seal(sealText(this.#sum ?? 0n, reached)))
   }
 
-  /** Around every transaction of this process: what others wrote before it stays to be checked. */
+  /** Wraps every transaction of this process. Earlier writes of other processes remain to be checked. */
   writing<T>(transaction: () => T): T {
     const isClean = this.#isAsSeen()
     this.#writes += 1
@@ -226,7 +226,7 @@ export class RowSeal {
       if (isClean) this.#seen = this.#state()
       return done
     } catch (error) {
-      // What it added is not in the file.
+      // The rolled-back rows are in the sum but not in the file.
       this.#sum = undefined
       throw error
     }
@@ -251,7 +251,7 @@ export class RowSeal {
     return this.#tables.get(name)?.at.all(rowid) ?? []
   }
 
-  /** Changes when anybody else writes: through SQLite, or past it. */
+  /** A text that changes whenever another connection or program writes to the file, through SQLite or directly. */
   #state(): string {
     const { name } = this.#db
     if (name === ':memory:') return ''
@@ -259,17 +259,17 @@ export class RowSeal {
   }
 }
 
-/** Behind the data version. */
+/** The part of the state after the data version. */
 function stateIn(seen: string): string {
   return seen.slice(seen.indexOf('\n') + 1)
 }
 
-/** The last number is the log's change time. */
+/** Removes the last number, which is the change time of the WAL. */
 function withoutLogChange(seen: string): string {
   return seen.replace(/ \d+$/, '')
 }
 
-/** True where the log has nothing left that the file has not, and the file is synced. */
+/** Checkpoints and truncates the WAL. True if the file then holds everything and is fsynced. */
 function isEmptied(db: Database): boolean {
   try {
     const [{ busy } = { busy: 1 }] = db.pragma('wal_checkpoint(TRUNCATE)') as readonly { busy: number }[]

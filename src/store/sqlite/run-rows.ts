@@ -1,4 +1,4 @@
-/** @module Rows of the run list as columns, and the query that lists them. Conditions are fixed text; a request gives values only. */
+/** @module Converts rows of the run list to columns, and builds the query that lists them. The SQL is fixed text; a request supplies values only. */
 import { parseJson } from '../../../schemas/json.ts'
 import { runSearchText, searchedText } from '../run-search-text.ts'
 import type { RunFilter, RunRow } from '../view-store.ts'
@@ -13,7 +13,7 @@ export interface RunColumns {
   readonly agents: string
   readonly actor: string
   readonly principal: string | null
-  /** What `contains` looks in: one text a line, in one case. */
+  /** Text that `contains` searches: one text per line, case-folded. */
   readonly search: string
   readonly started_at: string
   readonly updated_at: string
@@ -77,18 +77,18 @@ export function fromRunRow(columns: RunColumns): RunRow {
 }
 
 export interface RunQuery {
-  /** The rows that fit, of the next `looked` rows of an index. */
+  /** Selects the matching rows among the next `looked` rows of an index. */
   readonly rows: string
-  /** Where these rows end; no row where the index has no more. */
+  /** Selects the place of the last of these rows; returns no row if the index has no more. */
   readonly end: string
-  /** Of the rows of the index; of the filter, for `rows` alone. */
+  /** Values of the conditions on the index rows; `filters` are those of the filter, for `rows` only. */
   readonly along: readonly unknown[]
   readonly filters: readonly unknown[]
 }
 
 /**
- * Newest first, along the index on (tenant, started_at, run_id) or one that holds fewer runs: a statement looks at `looked` rows of it and no
- * more, however few of them fit, and wherever the page begins.
+ * Newest first, along the index on (tenant, started_at, run_id) or one with fewer runs: a statement examines at most `looked` rows of it, however few of
+ * them match, and wherever the page begins.
  */
 export function runQuery(filter: RunFilter, looked: number): RunQuery {
   const { tenant, compensation, since, until, after, limit } = filter
@@ -134,7 +134,7 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
   }
 }
 
-/** With its value, or its values; undefined: not requested. */
+/** Condition with its value or values; undefined if it was not requested. */
 type Conditions = readonly (readonly [sql: string, value: string | readonly string[] | undefined])[]
 
 const textOf = (conditions: Conditions): string =>

@@ -1,9 +1,6 @@
-/**
- * @module Salts come from the driver as hexadecimal digits: to make a buffer of the engine's own around sixteen bytes takes it a quarter of the time of
- * the whole row.
- */
+/** @module Reads salts from the driver as hexadecimal digits: creating a native buffer for sixteen bytes takes a quarter of the time of the whole row. */
 
-/** Null where the column holds no bytes. */
+/** SQL expression for the digits; null if the column does not hold a blob. */
 export function saltText(column: string): string {
   return `CASE typeof(${column}) WHEN 'blob' THEN hex(${column}) END`
 }
@@ -13,7 +10,7 @@ const DIGIT_9 = 57
 const BEFORE_A = 55
 const BITS_OF_DIGIT = 4
 
-/** The bytes of digits that SQLite wrote. */
+/** Decodes digits that SQLite wrote. */
 export function saltBytes(digits: string): Uint8Array {
   const bytes = new Uint8Array(digits.length >> 1)
   for (let at = 0; at < bytes.length; at += 1)
@@ -21,7 +18,7 @@ export function saltBytes(digits: string): Uint8Array {
   return bytes
 }
 
-/** SQLite writes A to F. */
+/** SQLite writes uppercase A to F. */
 function digitAt(digits: string, at: number): number {
   const code = digits.charCodeAt(at)
   return code <= DIGIT_9 ? code - DIGIT_0 : code - BEFORE_A

@@ -1,4 +1,4 @@
-/** @module What a scan of a store's rows gives: rows, what is wrong with them, and how they are cut into pages. */
+/** @module The results of a scan of a store's rows: rows, faults, and their division into pages. */
 
 import type { RecordBytes } from '../../../schemas/header.ts'
 
@@ -9,7 +9,7 @@ export interface ScannedRecord {
   readonly header: string
   readonly salt: Uint8Array
   readonly data: string
-  /** The same as bytes, where it was read so: then `salt` and `data` are made of them when they are wanted. */
+  /** The record as bytes, if it was read in that form; `salt` and `data` are then derived from it on access. */
   readonly bytes?: RecordBytes
   readonly requestId: string | undefined
   readonly hasColumns: true
@@ -40,29 +40,32 @@ export interface ScanFault {
 export type ScanItem = ScannedRecord | ScanFault
 
 export interface RowScan extends Disposable {
-  /** About as many events as there are, for a bar of progress. */
+  /** Approximate number of events, for a progress bar. */
   readonly expected: number
-  /** All rows by position, then what the file's tables say beyond them. Ends where the rows do. */
+  /** All rows by position, then faults found in the tables beyond the rows. Ends where the rows end. */
   readonly pages: () => Generator<readonly ScanItem[]>
-  /** The same in parts: what `pages` says before the first row, and what it says after so many rows. `used`: ids of streams that those rows named. */
+  /**
+   * The same in two parts: what `pages` yields before the first row, and what it yields from a given row on. `used`: ids of the streams that the earlier
+   * rows named.
+   */
   readonly opening: () => Generator<readonly ScanItem[]>
   readonly rest: (from: PageStart, used: Iterable<number>) => Generator<readonly ScanItem[]>
-  /** Rows at positions behind `after`, up to `to`, as they come. Throws the driver's error where they cannot be read. */
+  /** Rows at positions after `after`, up to `to`, one at a time. Throws the driver's error if they cannot be read. */
   readonly range: (range: { readonly after: number; readonly to: number }) => Iterable<RangeRow>
-  /** The row at a position that was read before. Throws where it is gone. */
+  /** The row at a position that was read before. Throws if it is gone. */
   readonly at: (position: string) => ScanItem
-  /** Ids of streams that rows have named since the last time. */
+  /** Ids of the streams that rows have named since the last call. */
   readonly takeUsed: () => readonly number[]
-  /** What SQLite finds wrong with tables and indexes, in its words; `thorough` compares every entry, else their numbers. Never throws. */
+  /** Faults that SQLite finds in tables and indexes, in its words. `thorough` compares every entry, otherwise only counts are compared. Never throws. */
   readonly tableFaults: (thorough: boolean) => readonly string[]
-  /** What is wrong with the log, and with tables and indexes: what another scan of the same file has found, where it has looked. */
+  /** Faults of the WAL, the tables and the indexes. `found`: table faults that another scan of the same file has found already. */
   readonly structure: (thorough: boolean, found?: readonly string[]) => readonly ScanFault[]
 }
 
 export const PAGE_ROWS = 512
 export const PAGE_BYTES = 1024 * 1024
 
-/** A place amid a page: the page begins behind `after`, and so many of its rows were read. */
+/** A place within a page: the page begins after `after`, and `rows` of its rows were read. */
 export interface PageStart {
   readonly after: number
   readonly rows: number
@@ -71,11 +74,11 @@ export interface PageStart {
 export interface RangeRow {
   readonly item: ScanItem
   readonly position: number
-  /** What it counts towards the length of a page. */
+  /** Size that counts towards the limit of a page. */
   readonly size: number
 }
 
-/** Where rows of these sizes, one at each position from 1 on, are cut into pages. */
+/** Computes how rows of the given sizes, one at each position from 1 on, are divided into pages. */
 export class PageCuts {
   after = 0
   rows = 0

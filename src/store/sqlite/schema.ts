@@ -1,19 +1,19 @@
 /**
- * @module The tables of the event store, and the triggers that keep them append-only. The file carries an application id and a version;
- * its schema must read exactly as written here, so that a dropped trigger is noticed at the next start.
+ * @module The tables of the event store, and the triggers that keep them append-only. The file carries an application id and a version; its schema must be
+ * exactly as written here, so that a dropped trigger is detected at the next start.
  */
 import { StoreOpenError } from '../event-store.ts'
 import type { Database } from './open.ts'
 
-/** "CSGN": tells `file(1)` and us whose SQLite file this is. */
+/** "CSGN": identifies the file for `file(1)` and for this program. */
 const APPLICATION_ID = 0x4353474e
-/** 1: without the table `head`. */
+/** Version 1 has no table `head`. */
 const SCHEMA_VERSION = 2
 
 /**
- * Columns that repeat a header field: `streams.name`, `revision`, `request` (the header's `request.id`). A verifier compares each.
- * INSERT OR REPLACE deletes without firing delete triggers where a connection says so, hence the checks before each insert:
- * a position only grows and a revision only follows the one before it.
+ * Columns that repeat a header field: `streams.name`, `revision`, `request` (the header's `request.id`). A verifier compares each. INSERT OR REPLACE
+ * deletes rows without firing delete triggers, depending on a setting of the connection; hence the checks before each insert: positions only grow, and
+ * each revision follows the one before it.
  */
 const EVENT_STATEMENTS = [
   `CREATE TABLE streams (
@@ -49,7 +49,7 @@ BEGIN SELECT RAISE(ABORT, 'append-only: no update'); END`,
 BEGIN SELECT RAISE(ABORT, 'append-only: no delete'); END`,
 ]
 
-/** Where the last append ended, written with it: events that are gone from the end of the file leave a number behind. */
+/** Position at which the last append ended, written in the same transaction: events missing from the end of the file are detected by it. */
 const HEAD_STATEMENTS = [
   `CREATE TABLE head (
   one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -70,7 +70,7 @@ const STATEMENTS: Readonly<Record<number, readonly string[]>> = {
   [SCHEMA_VERSION]: [...EVENT_STATEMENTS, ...HEAD_STATEMENTS],
 }
 
-/** True for a file that holds nothing yet. Throws `StoreOpenError` for a file that is another program's, newer, or altered. */
+/** True for an empty file. Throws `StoreOpenError` for a file of another program, a newer version, or an altered schema. */
 export function checkSchema(db: Database, path: string): boolean {
   const applicationId = db.pragma('application_id', { simple: true })
   const version = Number(db.pragma('user_version', { simple: true }))
@@ -96,7 +96,7 @@ export function checkSchema(db: Database, path: string): boolean {
   return false
 }
 
-/** Makes the schema in an empty file, or brings that of an earlier version to this one, in one transaction; checks it in any other. */
+/** Creates the schema in an empty file, or migrates that of an earlier version, in one transaction; checks it in all other files. */
 export function prepareSchema(db: Database, path: string): void {
   const prepare = db.transaction(() => {
     const isEmpty = checkSchema(db, path)
@@ -109,13 +109,13 @@ export function prepareSchema(db: Database, path: string): void {
   prepare.immediate()
 }
 
-/** Where the file says that it ends, and where it ends. `recorded` is undefined in a store of an earlier version. */
+/** The recorded end of the file, and its actual last position. `recorded` is undefined in a store of an earlier version. */
 export interface FileEnds {
   readonly recorded: number | undefined
   readonly last: number
 }
 
-/** Returns a statement that reads both at one moment. A head whose row is gone is read as one that no event reaches. */
+/** Returns a function that reads both ends atomically. A missing head row is reported as an end that no event reaches. */
 export function fileEnds(db: Database): () => FileEnds {
   const last = '(SELECT ifnull(max(position), 0) FROM events)'
   const exists = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'head'`).get() !== undefined

@@ -1,4 +1,4 @@
-/** @module The rows of sealed tables as texts, which a seal is made over. */
+/** @module Reads the rows of sealed tables as texts, over which a seal is computed. */
 import type { Database } from './open.ts'
 
 const ROWS_AT_ONCE = 2_000

@@ -1,4 +1,4 @@
-/** @module The auditors' index in a file of its own, rebuilt from the event store whenever it is lost, damaged or of another version. */
+/** @module The auditors' index in a separate file, which is rebuilt from the event store if it is lost, damaged or of another version. */
 import { AUDIT_COLUMNS, type AuditRow } from '../../../schemas/audit-fields.ts'
 import type {
   AuditBatch,
@@ -36,12 +36,12 @@ import { type BesideOwner, type BesideOwnerOptions, openReadOnlyCopy } from './r
 import { RowSeal } from './row-seal.ts'
 import { WordMerges } from './word-merges.ts'
 
-/** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
+/** Opens the file. An unreadable file is deleted and rebuilt from the event store. */
 export function openSqliteAudit(options: DerivedFileOptions): AuditIndex {
   return openDisposable(options, kindUnder(options.guard))
 }
 
-/** The file as it lies there, which another process may write. Undefined where it is missing, damaged or of another version. */
+/** Opens a snapshot of the file, which another process may be writing. Undefined if it is missing, damaged or of another version. */
 export function readSqliteAudit({
   path,
   guard,
@@ -49,12 +49,12 @@ export function readSqliteAudit({
   return openForReading(path, kindUnder(guard))
 }
 
-/** The same for many readings, one after the other: nothing of it is vouched for here. */
+/** Opens the file for a series of reads, each with its own snapshot; its content is not authenticated here. */
 export function snapshotsOfAudit(path: string): SnapshotFile<ReadableIndex> | undefined {
   return openForSnapshots(path, kindUnder(undefined))
 }
 
-/** The file that another thread of this process writes. */
+/** Opens the file for reading while another thread of this process writes it. */
 export function auditBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<AuditIndex, keyof DerivedFile>> {
   return openReadOnlyCopy(options, kindUnder(undefined))
 }
@@ -101,7 +101,7 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
     return this.seal?.isAuthentic(this.#reached()) ?? Promise.resolve(true)
   }
 
-  /** With the head of the index of words: one that was emptied, or that words were taken from, is not what was reached. */
+  /** The progress with the head of the word index: if words were removed or the index was emptied, the seal no longer matches. */
   #reached(): unknown {
     const progress = this.progress()
     return progress && { ...progress, words: this.#words.head() }
@@ -161,7 +161,7 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
     return this.seal === undefined ? save() : this.seal.writing(save)
   }
 
-  /** Rows never go, so those that are added here stand one after the other. */
+  /** Rows are never removed, so the rows added here are consecutive. */
   #addAll(entries: readonly AuditEntry[]): void {
     const { saveEvent, saveCharge, saveText } = this.#statements
     const seqs: number[] = []
@@ -234,7 +234,7 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   ): readonly AuditRow[] {
     const beyond = after === undefined ? '' : `AND e.leaf ${newestFirst ? '<' : '>'} ?`
     const within = upTo === undefined ? '' : `AND e.leaf ${newestFirst ? '>=' : '<='} ?`
-    // Leaves of one tenant rise with the rows, so that either order is the other; the text is walked by row.
+    // Leaves of one tenant increase with the rows, so both orders are equivalent; the word index is scanned by rowid.
     const order = `${from === TEXT_FIRST ? 't.rowid' : 'e.leaf'} ${newestFirst ? 'DESC' : 'ASC'}`
     return this.#db
       .prepare<unknown[], AuditColumns>(
@@ -244,10 +244,10 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
       .map(fromAuditColumns)
   }
 
-  /** Hits are walked by row: a page begins and ends at rows of its own, and looks at no others. */
+  /** Hits are scanned by rowid: the bounds of the page are converted to rowids, so that no other rows are examined. */
   #fromRow({ sql, values }: Conditions, tenant: string, page: LeafPage): Conditions {
     const { after, upTo, newestFirst = false } = page
-    // A leaf that is not there lies beyond either end: nothing has to be kept out there.
+    // A leaf that does not exist is before the first or after the last one, so no bound is needed.
     const seqOf = (leaf: number | undefined) =>
       leaf === undefined ? undefined : this.#statements.seq.get(tenant, leaf)
     const bounds = [

@@ -1,4 +1,4 @@
-/** @module The heads of the logs' streams, in the logs' file: what the tree of streams that a checkpoint names is made from. */
+/** @module The stream heads in the logs' file, from which the tree of streams that a checkpoint commits to is built. */
 import type { LogStore, StreamHeadRow, StreamHeads } from '../log-store.ts'
 import type { Database } from './open.ts'
 import type { RowSeal } from './row-seal.ts'
@@ -9,7 +9,7 @@ interface HeadColumns {
   readonly digest: Buffer
 }
 
-/** Behind every 32-byte key. */
+/** Sorts after every 32-byte key. */
 const LAST_KEY = Buffer.alloc(33, 0xff)
 
 function prepareStatements(db: Database) {

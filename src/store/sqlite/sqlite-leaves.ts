@@ -1,4 +1,4 @@
-/** @module Leaves and tiles of the logs as rows, and a way to read them beside the one who writes the file. */
+/** @module Leaves and tiles of the logs as rows, and a reader for them that runs concurrently with the writer of the file. */
 import type { LeafPlace, LeafReader, LeafRow } from '../log-store.ts'
 import { type Database, openReadOnly } from './open.ts'
 import { fileIdentity } from './rest-file.ts'
@@ -17,7 +17,7 @@ export interface LeafColumns {
 export const LEAVES = `SELECT logs.tenant, leaves.idx, log_streams.stream, leaves.revision, leaves.position, leaves.event
   FROM leaves JOIN logs ON logs.id = leaves.log JOIN log_streams ON log_streams.id = leaves.stream`
 const BETWEEN = 'WHERE logs.tenant = ? AND leaves.idx >= ? AND leaves.idx < ? ORDER BY leaves.idx'
-/** Of a tenant, from an index up to, not including, another. */
+/** Leaves of a tenant, from an index up to, but not including, another. */
 export const LEAVES_BETWEEN = `${LEAVES} ${BETWEEN}`
 /** Columns of a `LeafPlace`. */
 export const LEAF_PLACES = `SELECT leaves.idx, log_streams.stream, leaves.revision
@@ -26,7 +26,7 @@ export const LEAF_OF = `${LEAVES} WHERE logs.tenant = ? AND leaves.event = ? ORD
 export const TILE =
   'SELECT hashes FROM tiles WHERE log = (SELECT id FROM logs WHERE tenant = ?) AND level = ? AND idx = ?'
 
-/** Each read sees what is there then: no snapshot keeps the file's log from its owner. Undefined where the file cannot be read. */
+/** Each read sees the current content: no snapshot is held that would keep the owner from checkpointing the WAL. Undefined if the file cannot be read. */
 export function readSqliteLeaves(path: string): LeafReader | undefined {
   let db: Database | undefined
   try {
@@ -54,7 +54,10 @@ export function readSqliteLeaves(path: string): LeafReader | undefined {
   }
 }
 
-/** One connection for all who read the file at `path`, as long as it is the same file: opening one is a change that its owner has to look at. */
+/**
+ * One connection for all readers of the file at `path`, as long as it is the same file: opening a connection changes the file's state, which its owner
+ * then has to check.
+ */
 export function sharedLeaves(path: string): { readonly open: () => LeafReader | undefined } & Disposable {
   let shared: { readonly reader: LeafReader; readonly identity: string; users: number } | undefined
   const closeUnused = (of: typeof shared): void => {
@@ -90,7 +93,7 @@ export function toLeaf({ tenant, idx: index, stream, revision, position, event }
   return { tenant, index, stream, revision, position, eventId: idText(event) }
 }
 
-/** 16 bytes instead of 36: a third of the index. */
+/** 16 bytes instead of 36: reduces the size of the index to a third. */
 export function idBytes(eventId: string): Buffer {
   return Buffer.from(eventId.replaceAll('-', ''), 'hex')
 }

@@ -1,5 +1,5 @@
 /**
- * @module The logs' file: a file of its own, because making it again means checking every mac of the history, which a change of the
+ * @module The file of the Merkle logs, separate from the views' file because rebuilding it means checking every MAC of the history, which a change to the
  * views' tables must not cause.
  */
 import { parseJson } from '../../../schemas/json.ts'
@@ -29,12 +29,12 @@ import { RowSeal } from './row-seal.ts'
 import { SqliteHeads } from './sqlite-heads.ts'
 import { idBytes, LEAF_OF, LEAF_PLACES, LEAVES_BETWEEN, type LeafColumns, TILE, toLeaf } from './sqlite-leaves.ts'
 
-/** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
+/** Opens the file. An unreadable file is deleted and rebuilt from the event store. */
 export function openSqliteLogs(options: DerivedFileOptions): LogStore {
   return openDisposable(options, kindUnder(options.guard))
 }
 
-/** The file as it lies there, which another process may write. Undefined where it is missing, damaged or of another version. */
+/** Opens a snapshot of the file, which another process may be writing. Undefined if it is missing, damaged or of another version. */
 export function readSqliteLogs({
   path,
   guard,
@@ -42,7 +42,7 @@ export function readSqliteLogs({
   return openForReading(path, kindUnder(guard))
 }
 
-/** The file that another thread of this process writes. */
+/** Opens the file for reading while another thread of this process writes it. */
 export function logsBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<LogStore, keyof DerivedFile>> {
   return openReadOnlyCopy(options, kindUnder(undefined))
 }
@@ -78,7 +78,7 @@ interface StreamColumns {
   readonly is_foreign: number
 }
 
-/** Where the logs have got to is a row of the file, and covered like the others. */
+/** Value of `reached` in the seal. The progress of the logs is a row of the file and therefore covered like the other rows. */
 const SEALED_AS = 'log'
 const PROGRESS_ROW = 1
 
@@ -273,7 +273,7 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
     })
   }
 
-  /** Writes a row in the place of the one at `known`, and keeps the seal's sum. The row's number. */
+  /** Replaces the row with the rowid `known`, if any, and updates the seal's sum. Returns the rowid of the new row. */
   #replaced(
     table: (typeof LOG_SEALED)[number]['name'],
     known: number | undefined,

@@ -1,6 +1,6 @@
 /**
- * @module Read-only access to a store file, beside its owner or without one: for `verify`, `replay` and the like.
- * It takes no lock that an owner would notice, and never writes.
+ * @module Read-only access to a store file, with or without a running owner: for `verify`, `replay` and the like. It takes no lock that affects an owner,
+ * and never writes.
  */
 import { realpathSync } from 'node:fs'
 import { compareDecimalPositions } from '../decimal-position.ts'
@@ -9,7 +9,7 @@ import { asOpenError, openReadOnly } from './open.ts'
 import { checkSchema } from './schema.ts'
 import { StoreReads } from './store-reads.ts'
 
-/** How often a subscriber in another process than the owner's looks for new events. */
+/** How often a subscriber outside the owner's process checks for new events. */
 const POLL_MS = 100
 
 /** Throws `StoreOpenError`: `store-unreadable`, `store-newer` or `store-corrupt`. */
@@ -53,7 +53,7 @@ function checkFile(path: string): void {
   }
 }
 
-/** The owner's commits show in SQLite's data version, which is read from shared memory: a look costs microseconds. */
+/** The owner's commits change SQLite's data version, which is read from shared memory: a check costs microseconds. */
 function pollForCommits(reads: StoreReads): NodeJS.Timeout {
   let seen = reads.dataVersion()
   const poll = setInterval(() => {

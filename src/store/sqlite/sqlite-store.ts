@@ -1,6 +1,6 @@
 /**
- * @module The default store: one SQLite file, owned by one process. A thread of its own writes, in groups; reads go beside it.
- * On the first failed sync the store stops, closes the file, opens it again and settles its log: only then does it take appends again.
+ * @module The default store: one SQLite file, owned by one process. A dedicated thread writes appends in groups; reads run concurrently. After the first
+ * failed fsync the store stops, closes the file, reopens it and settles its WAL; only then does it accept appends again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkAppend } from '../check-append.ts'
@@ -25,28 +25,28 @@ export interface SqliteStoreOptions {
   readonly path: string
   /** Smaller bounds for tests; the defaults are `QUEUE_LIMITS`. */
   readonly limits?: Partial<QueueLimits>
-  /** Frames of 4 KiB that the log may hold before it is copied into the file. Default 8,000. */
+  /** Number of 4 KiB frames that the WAL may hold before it is checkpointed into the file. Default 8,000. */
   readonly logFrames?: number
-  /** Opens a store whose log is damaged all the same, without what cannot be read; the log is kept aside. Default: refused. */
+  /** Opens a store even if its WAL is damaged, without the unreadable frames; the damaged WAL is kept as a copy. Default: opening is refused. */
   readonly acceptWalLoss?: boolean
-  /** Told of a log that SQLite reads only in part. */
+  /** Called if SQLite can read only part of the WAL. */
   readonly onWalLoss?: (loss: WalLoss) => void
 }
 
 const REOPEN_FIRST_MS = 25
 const REOPEN_LONGEST_MS = 2_000
-/** A disk that fails to read a page looks like damage: it is believed when it was met so many times in a row. */
+/** Number of consecutive openings that must find damage before the store fails: a disk that fails to read a page once looks like damage. */
 const DAMAGE_BELIEVED = 3
 const WHAT_TO_DO =
   ' (met at three openings in a row; no other is tried): run "countersign verify", look at the disk, and start again with a copy that verifies'
 
 const isDamage = (error: unknown): boolean => error instanceof StoreOpenError && error.code === 'store-corrupt'
-/** How long callers are to wait: most reopenings take less. */
+/** Suggested retry delay for callers: most reopenings take less. */
 const REOPEN_RETRY_MS = 500
 
 /**
- * Opens or makes the store and takes ownership of it. Throws `StoreOpenError`: `store-locked` where another process owns it,
- * `store-newer`, `store-unreadable`, `store-corrupt`, `store-unsupported`, `wal-damaged`.
+ * Opens or creates the store and takes ownership of it. Throws `StoreOpenError`: `store-locked` if another process owns it, `store-newer`,
+ * `store-unreadable`, `store-corrupt`, `store-unsupported`, `wal-damaged`.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<EventStore> {
   const file = prepareStorePath(options.path)
@@ -82,7 +82,7 @@ class SqliteStore extends FileStore implements EventStore {
     this.#queue = new AppendQueue({ ...QUEUE_LIMITS, ...limits })
   }
 
-  /** Not before the writer is ready: it settles the log first, and that needs the file without readers. */
+  /** Opens the reader only after the writer is ready: the writer settles the WAL first, which requires that no reader has the file open. */
   async open(): Promise<void> {
     const writer = await startWriter(this.#settings, {
       onOutcome: (id, outcome) => this.#settle(id, outcome),
@@ -92,7 +92,7 @@ class SqliteStore extends FileStore implements EventStore {
     try {
       this.reads.open(this.#settings.path)
     } catch (error) {
-      // Another attempt starts another writer: there is never more than one.
+      // The next attempt starts another writer, and there must never be more than one.
       await writer.close()
       throw error
     }
@@ -117,14 +117,14 @@ class SqliteStore extends FileStore implements EventStore {
     return this.reads.subscribe(options, signal)
   }
 
-  /** Writes what waits, empties the log, closes the file and frees it for another process. */
+  /** Writes the queued appends, empties the WAL, closes the file and releases its ownership. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closing.signal.aborted) return
     this.#closing.abort()
     this.#room.stop()
     await this.#reopening
     await this.#queue.drain()
-    // Readers first: the connection that closes last empties the log and removes it.
+    // Readers first: the last connection to close empties the WAL and removes it.
     this.reads[Symbol.dispose]()
     await this.#writer?.close()
     this.#ownership[Symbol.dispose]()
@@ -140,8 +140,8 @@ class SqliteStore extends FileStore implements EventStore {
   }
 
   /**
-   * Reads go on. Whoever looks at the status sends no appends meanwhile, so that it is the store that must see when there is room; that a
-   * small append still found some says nothing.
+   * Reads still work. Callers that check the status send no appends while the disk is full, so the store itself must detect free space. A small append
+   * that still succeeded is no evidence of it.
    */
   #isFull(detail: string, fault: StoreFault | undefined): void {
     if (this.status().state !== 'ready') return
@@ -154,7 +154,7 @@ class SqliteStore extends FileStore implements EventStore {
     if (this.status().state === 'full') this.setStatus({ state: 'ready' })
   }
 
-  /** The writer has closed the file. What it has in hand was not begun, and reads wait until the log is settled. */
+  /** The writer has closed the file. The groups in flight were not started, and reads wait until the WAL is settled. */
   #stop(detail: string, fault?: StoreFault): void {
     this.#halt(detail, fault)
     this.#queue.settleInFlight({ kind: 'unavailable', detail, retryAfterMs: REOPEN_RETRY_MS })
@@ -167,7 +167,7 @@ class SqliteStore extends FileStore implements EventStore {
     this.#reopening = this.#reopen()
   }
 
-  /** Before anyone learns of a failure: a caller told "unknown" reads at once, and must not read before the log is settled. */
+  /** Must run before any caller learns of the failure: a caller that gets `unknown` reads at once, and must not read before the WAL is settled. */
   #halt(detail: string, fault?: StoreFault): void {
     this.#queue.stop(detail)
     this.reads.pause()
@@ -176,7 +176,7 @@ class SqliteStore extends FileStore implements EventStore {
     if (wasOpen) this.setStatus({ state: 'unavailable', detail, ...(fault && { fault }) })
   }
 
-  /** Never COMMIT again in place: after a failed sync the next one succeeds and proves nothing. */
+  /** Reopens the file instead of repeating COMMIT: after a failed fsync the next one succeeds without proving that the data is on the disk. */
   async #reopen(): Promise<void> {
     let timesDamaged = 0
     for (

@@ -1,4 +1,4 @@
-/** @module `subjects.db`: the keys of subjects in a file beside the store. Not disposable: what it loses nobody can read again. */
+/** @module `subjects.db`: the keys of subjects, in a file next to the store. Not disposable: data under a lost key can never be read again. */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { SubjectKeyRow, SubjectStore } from '../subject-store.ts'
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS erasures_read (tenant TEXT PRIMARY KEY NOT NULL, revi
 CREATE TABLE IF NOT EXISTS erased_keys (id TEXT PRIMARY KEY NOT NULL, proof TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS subject_file (id TEXT NOT NULL) STRICT;`
 
-/** The file is made when it is first written to. Throws `StoreOpenError` where one that is there cannot be used. */
+/** The file is created at the first write. Throws `StoreOpenError` if an existing file cannot be used. */
 export function openSqliteSubjects(path: string): SubjectStore {
   const subjects = new SqliteSubjects(path)
   if (path !== ':memory:' && existsSync(path)) subjects.open()
@@ -44,7 +44,7 @@ function opened(path: string): Database {
   }
 }
 
-/** As the file lies there: what became of the keys that events name. Throws `StoreOpenError`. */
+/** Reads the current file, to look up whether the keys that events name still exist. Throws `StoreOpenError`. */
 export function readSqliteSubjects(path: string): { readonly isThere: (id: string) => boolean } & Disposable {
   try {
     const db = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
@@ -156,7 +156,7 @@ class SqliteSubjects implements SubjectStore {
     this.#statements.noteSeen.run(tenant, revision)
   }
 
-  /** The log of the file still holds the pages as they were: it is put into the file and cut to nothing. */
+  /** The WAL still holds the old pages: it is checkpointed into the file and truncated. */
   #overwrite(): void {
     this.open().db.pragma('wal_checkpoint(TRUNCATE)')
   }

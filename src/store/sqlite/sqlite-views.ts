@@ -1,4 +1,4 @@
-/** @module The views' file: tables that are rebuilt from the event store whenever they are lost, damaged or of another version. */
+/** @module The views' file: tables that are rebuilt from the event store if they are lost, damaged or of another version. */
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type {
   FaultRow,
@@ -19,12 +19,12 @@ import { RowSeal } from './row-seal.ts'
 import { fromRunRow, type RunColumns, runQuery, toRunColumns } from './run-rows.ts'
 import { VIEW_SCHEMA, VIEWS_SEALED } from './view-schema.ts'
 
-/** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
+/** Opens the file. An unreadable file is deleted and rebuilt from the event store. */
 export function openSqliteViews(options: DerivedFileOptions): ViewStore {
   return openDisposable(options, kindUnder(options.guard))
 }
 
-/** The file as it lies there, which another process may write. Undefined where it is missing, damaged or of another version. */
+/** Opens a snapshot of the file, which another process may be writing. Undefined if it is missing, damaged or of another version. */
 export function readSqliteViews({
   path,
   guard,
@@ -32,7 +32,7 @@ export function readSqliteViews({
   return openForReading(path, kindUnder(guard))
 }
 
-/** The file that another thread of this process writes. */
+/** Opens the file for reading while another thread of this process writes it. */
 export function viewsBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<ViewStore, keyof DerivedFile>> {
   return openReadOnlyCopy(options, kindUnder(undefined))
 }
@@ -152,10 +152,10 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   }
 }
 
-/** Rows that one statement looks at: a millisecond. */
+/** Number of rows that one statement examines: takes about a millisecond. */
 const LOOKED_ROWS = 500
 
-/** Where the list has got to is a row of the file, and covered like the others. */
+/** Value of `reached` in the seal. The progress of the list is a row of the file and therefore covered like the other rows. */
 const SEALED_AS = 'views'
 
 type RowAt = { readonly get: (...key: readonly (string | number)[]) => number | undefined }

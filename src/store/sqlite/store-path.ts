@@ -1,4 +1,4 @@
-/** @module Where a store lies: its folder and files, made for their owner's eyes only. */
+/** @module Creates the folder and files of a store, accessible only to their owner. */
 import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { asOpenError } from './open.ts'
@@ -7,8 +7,8 @@ const OWNER_ONLY_FILE = 0o600
 const OWNER_ONLY_FOLDER = 0o700
 
 /**
- * The real path of the store file, which is made if it is missing; so is its folder, but not what lies above. Symbolic links are
- * followed, so that one file has one lock. Throws `store-unreadable`.
+ * The real path of the store file. Creates the file and its folder if they are missing, but not the parents of the folder. Symbolic links are resolved, so
+ * that one file has one lock. Throws `store-unreadable`.
  */
 export function prepareStorePath(path: string): string {
   try {
@@ -22,12 +22,12 @@ export function prepareStorePath(path: string): string {
   }
 }
 
-/** Makes an empty file of mode 0600. One that exists is not touched: opening and closing it would drop this process's locks on it. */
+/** Creates an empty file with mode 0600. An existing file is not opened: opening and closing it would drop this process's locks on it. */
 export function makeFile(path: string): void {
   ignoring('EEXIST', () => closeSync(openSync(path, 'wx', OWNER_ONLY_FILE)))
 }
 
-/** Device and inode: tells a file from another that was put in its place. Undefined where there is none. */
+/** Device and inode: distinguishes a file from another one that replaced it. Undefined if there is no file. */
 export function fileIdentity(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false })
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`
@@ -40,9 +40,12 @@ function makeFolder(folder: string): void {
   })
 }
 
-/** A new name is lost with the power unless its folder is synced. SQLite does it for its own files, not for the folder around them. */
+/**
+ * A new directory entry may be lost in a power failure unless its folder is fsynced. SQLite does that for its own files, not for the folder that contains
+ * them.
+ */
 function syncFolder(folder: string): void {
-  // Windows has no handle for this, and needs none.
+  // Windows has no handle for folders and does not need this.
   if (process.platform === 'win32') return
   const handle = openSync(folder, 'r')
   try {

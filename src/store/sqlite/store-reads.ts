@@ -1,4 +1,4 @@
-/** @module The read half of the port over a store file: pages, subscriptions, and a connection that may be closed and opened again. */
+/** @module The reading half of the port over a store file: pages, subscriptions, and a connection that can be closed and reopened. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parsePosition } from '../decimal-position.ts'
 import {
@@ -16,22 +16,22 @@ import { Wakeups } from '../wakeups.ts'
 import { diskFault, isSqliteCode, sqliteCode } from './open.ts'
 import { RowReader } from './row-reader.ts'
 
-/** How long a read waits for a store that reopens its file before it gives up. */
+/** How long a read waits for a store that is reopening its file, in milliseconds. */
 const PATIENCE_MS = 3_000
 
 export class StoreReads implements Disposable {
-  /** Notified on commits: subscribers sleep on it. */
+  /** Notified on commits: subscribers wait on it. */
   readonly wakeups = new Wakeups()
   readonly #openings = new Wakeups()
   #reader: RowReader | undefined
 
-  /** Throws the driver's error where the file is missing or unreadable. */
+  /** Throws the driver's error if the file is missing or unreadable. */
   open(path: string): void {
     this.#reader = new RowReader(path)
     this.#openings.notify()
   }
 
-  /** Reads wait from here on, until `open`. */
+  /** Makes reads wait until the next `open`. */
   pause(): void {
     this.#reader?.[Symbol.dispose]()
     this.#reader = undefined
@@ -99,7 +99,7 @@ export class StoreReads implements Disposable {
     this.#openings.close()
   }
 
-  /** With a signal it waits for a paused store as long as it takes and ends quietly; without one it loses patience. */
+  /** With a signal, waits for a paused store without limit and ends without an error; without one, throws after `PATIENCE_MS`. */
   async *#scan({ after, until, tenant }: ReadAllOptions, signal?: AbortSignal): AsyncGenerator<ScanPage> {
     const streams = tenant === undefined ? undefined : tenantStreams(tenant)
     const last = until === undefined ? Number.MAX_SAFE_INTEGER : parsePosition(until)
@@ -116,7 +116,7 @@ export class StoreReads implements Disposable {
     }
   }
 
-  /** What the disk refuses is reported with the name of the file: an error of SQLite alone says neither what failed nor what to do. */
+  /** Converts errors of the disk to ones with the name of the file: an error of SQLite alone tells neither which file failed nor what to do. */
   #read<T>(reader: RowReader, work: (reader: RowReader) => T): T {
     try {
       return work(reader)

@@ -1,15 +1,15 @@
-/** @module The last revision of each stream as the writer sees it inside its transaction: a bounded cache over the file. */
+/** @module The last revision of each stream as seen by the writer inside its transaction: a bounded cache over the file. */
 import { LRUCache } from 'lru-cache'
 import { NO_STREAM } from '../event-store.ts'
 import type { Database } from './open.ts'
 
-/** Where nobody says how much. */
+/** Default size of the cache. */
 const HEADS_MAX_BYTES = 8 * 1024 * 1024
-/** A head beside the name of its stream, in the cache's own lists. */
+/** Estimated size of a cache entry, in addition to the name of its stream. */
 const HEAD_BYTES = 160
 
 export interface StreamHead {
-  /** Undefined where the stream is not in the file yet. */
+  /** Undefined if the stream is not in the file yet. */
   id: number | undefined
   revision: number
 }
@@ -29,7 +29,7 @@ export class StreamHeads {
     this.#readDataVersion = db.prepare('PRAGMA data_version').pluck()
   }
 
-  /** Call inside the transaction, before the first `of`: drops everything if another connection has written. */
+  /** Call it inside the transaction, before the first `of`: it clears the cache if another connection has written. */
   refresh(): void {
     const dataVersion = this.#readDataVersion.get()
     if (dataVersion !== this.#dataVersion) this.clear()

@@ -1,14 +1,14 @@
-/** @module What SQLite itself finds wrong with a store file: an index that hides a row, rows out of order, pages that two trees share. */
+/** @module Structural faults that SQLite itself finds in a store file: an index that hides a row, rows out of order, pages shared by two trees. */
 import type { Database } from './open.ts'
 
 const FAULTS_MAX = 20
 
-/** All rows are looked at once, for both indexes. */
+/** Reads all rows once, for both indexes. */
 const COUNTS = `SELECT rows, (SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1),
     requests, (SELECT count(*) FROM events INDEXED BY events_request WHERE request IS NOT NULL)
   FROM (SELECT count(*) AS rows, count(request) AS requests FROM events NOT INDEXED)`
 
-/** `thorough` compares every entry of every index with its row, else only their numbers. Never throws: an unreadable page is a finding. */
+/** `thorough` compares every entry of every index with its row, otherwise only their counts. Never throws: an unreadable page is reported as a fault. */
 export function structureFaults(db: Database, thorough: boolean): readonly string[] {
   try {
     return thorough ? integrity(db) : counts(db)

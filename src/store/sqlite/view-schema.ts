@@ -62,7 +62,7 @@ CREATE TABLE folds (
 ) STRICT;
 `
 
-/** What the seal of the file covers; each cached fold has a mac of its own. */
+/** The rows that the seal of the file covers; each cached fold has its own MAC. */
 export const VIEWS_SEALED = [
   {
     name: 'runs',

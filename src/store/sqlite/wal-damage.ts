@@ -1,7 +1,7 @@
 /**
- * @module Tells damage in the log of a store from what a crash may leave there. Each commit is synced before the next one begins, so a
- * crash cuts at most one transaction, the last; frames of a later one behind a broken frame were whole once, and so was a frame that is
- * off by a single bit. SQLite drops all of them silently.
+ * @module Distinguishes damage in the WAL of a store from the normal result of a crash. Each commit is fsynced before the next one begins, so a crash
+ * truncates at most the last transaction. Frames of a later transaction after a broken frame prove that the broken frame was complete once, and so does a
+ * frame with a single-bit error. SQLite silently drops all of these frames.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import {
@@ -17,7 +17,7 @@ import {
   type WalHeader,
 } from './wal-frames.ts'
 
-/** As SQLite makes files, unless the header of the log says otherwise. */
+/** Default page size of SQLite, used unless the WAL header says otherwise. */
 const PAGE_BYTES = 4_096
 const PAGE_BYTES_MIN = 512
 const PAGE_BYTES_MAX = 65_536
@@ -25,19 +25,19 @@ const FRAMES_AT_ONCE = 256
 
 export interface WalState {
   /**
-   * `torn`: an append that was being written when the machine stopped is not whole; nobody was told that it succeeded. `damaged`: whole
-   * frames cannot be read, and appends that were acknowledged may be among them.
+   * `torn`: an append that was being written when the machine stopped is incomplete; no caller was told that it succeeded. `damaged`: complete frames
+   * cannot be read, and acknowledged appends may be among them.
    */
   readonly kind: 'whole' | 'torn' | 'damaged'
-  /** The first frame that SQLite does not take, from 1 on. */
+  /** The first frame that SQLite does not accept, counted from 1. */
   readonly frame: number
-  /** Frames of the log's own generation that SQLite drops: the broken one, those of its transaction, and all behind. */
+  /** Number of frames of the WAL's current generation that SQLite drops: the broken one, the rest of its transaction, and all later ones. */
   readonly lostFrames: number
 }
 
 const WHOLE: WalState = { kind: 'whole', frame: 0, lostFrames: 0 }
 
-/** Reads the log at `path`, which nobody else may write meanwhile. A missing one is whole. */
+/** Reads the WAL at `path`, which no process may be writing. A missing WAL counts as whole. */
 export function readWalState(path: string): WalState {
   let file: number
   try {
@@ -63,15 +63,15 @@ function judged(file: number): WalState {
   return scan.state()
 }
 
-/** SQLite takes the log up to the last commit before the first frame that does not check. */
+/** Follows SQLite's rule: it accepts the WAL up to the last commit before the first frame with a wrong checksum. */
 class FrameScan {
   readonly frameBytes: number
   readonly #bigEndian: boolean
-  /** Undefined until the first frame tells, where the header does not. */
+  /** If the header does not give the salts, they are undefined until the first frame. */
   #salts: Sum | undefined
-  /** Stored checksum of the frame before. */
+  /** Stored checksum of the previous frame. */
   #before: Sum
-  /** SQLite reads no frame behind a header that does not check. */
+  /** SQLite reads no frames after a header with a wrong checksum. */
   readonly #isRead: boolean
   #frames = 0
   #lastCommit = 0
@@ -79,11 +79,14 @@ class FrameScan {
   #brokenCommits = false
   #oneBitOff = false
   #lost = 0
-  /** Frames behind the broken one that check behind their neighbour: commits among them, and what follows the first of those. */
+  /**
+   * Frames after the broken one whose checksum continues that of their predecessor: the commits among them, and the frames after the first of those
+   * commits.
+   */
   #laterCommits = 0
   #laterFrames = 0
 
-  /** `header` is the file's own, or what it was before one bit of it turned; undefined where neither makes one. */
+  /** `header` is the file's own, or the one reconstructed by flipping one bit; undefined if neither is valid. */
   constructor(header: WalHeader | undefined, isOwn: boolean) {
     this.frameBytes = FRAME_HEADER_BYTES + (header?.pageBytes ?? PAGE_BYTES)
     this.#bigEndian = header?.bigEndian ?? false
@@ -130,7 +133,7 @@ class FrameScan {
   state(): WalState {
     if (this.#broken === 0 || this.#lost === 0) return WHOLE
     const later = this.#laterFrames > 0 || (this.#brokenCommits && this.#laterCommits > 0)
-    // A header is synced before the first frame behind it is written: frames that belong together say that it was whole once.
+    // A header is fsynced before the first frame after it is written: frames that continue each other show that the header was whole once.
     const headless = !this.#isRead && this.#laterCommits > 0
     const kind = this.#oneBitOff || later || headless ? 'damaged' : 'torn'
     return { kind, frame: this.#broken, lostFrames: this.#lost }
@@ -151,7 +154,7 @@ function firstSalts(file: number): Sum | undefined {
   return read < FRAME_HEADER_BYTES ? undefined : readFrame(bytes).salts
 }
 
-/** The header as it was before a bit turned: more than one bit may make the checksum right, the frames behind it tell which. */
+/** Reconstructs the header before one bit flipped. More than one bit may give a correct checksum; the salts of the first frame decide which. */
 function oneBitMended(bytes: Uint8Array, salts: Sum | undefined): WalHeader | undefined {
   const tried = Buffer.from(bytes)
   for (let bit = 0; bit < WAL_HEADER_BYTES * 8; bit += 1) {

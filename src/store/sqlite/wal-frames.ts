@@ -1,6 +1,6 @@
 /**
- * @module The log of an SQLite file, frame by frame, as it lies there (sqlite.org/fileformat2.html, section 4). SQLite itself stops at the
- * first frame that does not check and says nothing about what follows; here what follows is read too.
+ * @module Decodes the WAL of an SQLite file frame by frame (sqlite.org/fileformat2.html, section 4). SQLite itself stops at the first frame with a wrong
+ * checksum and does not report what follows; this module reads the rest as well.
  */
 
 export const WAL_HEADER_BYTES = 32
@@ -21,22 +21,22 @@ export interface Sum {
 export interface WalHeader {
   readonly bigEndian: boolean
   readonly pageBytes: number
-  /** Of this generation's frames; another after each time the log starts over. */
+  /** Salts of the frames of this generation; they change each time the WAL starts over. */
   readonly salts: Sum
   readonly stored: Sum
-  /** The stored checksum is that of the header. */
+  /** Whether the stored checksum matches the header. */
   readonly checks: boolean
 }
 
 export interface WalFrame {
   readonly page: number
-  /** Pages of the file after a commit; 0 in a frame that commits nothing. */
+  /** Size of the database in pages after a commit; 0 in a frame that is not a commit. */
   readonly commitPages: number
   readonly salts: Sum
   readonly stored: Sum
 }
 
-/** Undefined where these bytes are no header at all. */
+/** Undefined if these bytes are not a WAL header. */
 export function readWalHeader(bytes: Uint8Array): WalHeader | undefined {
   const view = viewOf(bytes)
   const magic = view.getUint32(0)
@@ -52,7 +52,7 @@ export function readFrame(bytes: Uint8Array): WalFrame {
   return { page: view.getUint32(0), commitPages: view.getUint32(4), salts: sumAt(view, 8), stored: sumAt(view, 16) }
 }
 
-/** The checksum of a whole frame behind one whose stored checksum is `before`. */
+/** The checksum of a frame whose predecessor has the stored checksum `before`. */
 export function frameSum(bytes: Uint8Array, before: Sum, bigEndian: boolean): Sum {
   const head = checksum(bytes.subarray(0, FRAME_SUMMED_BYTES), before, bigEndian)
   return checksum(bytes.subarray(FRAME_HEADER_BYTES), head, bigEndian)
@@ -62,14 +62,14 @@ export function same(a: Sum, b: Sum): boolean {
   return a.s1 === b.s1 && a.s2 === b.s2
 }
 
-/** Bits in which two pairs differ. */
+/** Number of bits in which two pairs differ. */
 export function distance(a: Sum, b: Sum): number {
   return bits(a.s1 ^ b.s1) + bits(a.s2 ^ b.s2)
 }
 
 /**
- * Whether turning one bit of the summed part of a frame makes its checksum right: damage to bytes that were whole once, since a write
- * that was cut short does not differ by one bit. The checksum is linear in its words, so that no bit need be tried.
+ * Whether flipping one bit of the summed part of a frame makes its checksum correct. This proves damage to bytes that were complete once, since an
+ * interrupted write does not differ by one bit. The checksum is linear in its words, so the bits need not be tried one by one.
  */
 export function isOneBitOff(bytes: Uint8Array, { before, stored, bigEndian }: OneBitQuestion): boolean {
   const sum = frameSum(bytes, before, bigEndian)
@@ -78,7 +78,7 @@ export function isOneBitOff(bytes: Uint8Array, { before, stored, bigEndian }: On
     ...wordsOf(bytes.subarray(0, FRAME_SUMMED_BYTES), bigEndian),
     ...wordsOf(bytes.subarray(FRAME_HEADER_BYTES), bigEndian),
   ]
-  // What one more in the first or in the second word of a pair adds to the sum; every pair before it is mixed in once more.
+  // The effect on the sum of adding one to the first or the second word of a pair; each preceding pair mixes it once more.
   let first = { s1: 1, s2: 1 }
   let second = { s1: 0, s2: 1 }
   for (let at = words.length - 2; at >= 0; at -= 2) {
@@ -119,7 +119,7 @@ function checksum(bytes: Uint8Array, { s1, s2 }: Sum, bigEndian: boolean): Sum {
   return { s1: a >>> 0, s2: b >>> 0 }
 }
 
-/** `bytes` begins on a word's border of its buffer. */
+/** `bytes` must be word-aligned in its buffer. */
 function wordsOf(bytes: Uint8Array, bigEndian: boolean): Int32Array {
   const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / WORD_BYTES)
   if (bigEndian === HOST_IS_BIG_ENDIAN) return words

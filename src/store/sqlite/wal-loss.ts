@@ -1,15 +1,15 @@
-/** @module What a store does about a log that SQLite would read only in part: it says so, and goes on past damage only if it is configured to. */
+/** @module Handles a WAL that SQLite would read only in part: reports it, and continues after damage only if configured to do so. */
 import { constants, copyFileSync, statSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
 import { readWalState, type WalState } from './wal-damage.ts'
 
 export interface WalLoss extends WalState {
   readonly file: string
-  /** Where a damaged log was copied before the store went on without it. */
+  /** Path of the copy of a damaged WAL that was made before the store continued without it. */
   readonly copy?: string
 }
 
-/** To be called by the owner before the file is opened, which may start the log over. Throws `wal-damaged`. */
+/** Must be called by the owner before the file is opened, since opening may restart the WAL. Throws `wal-damaged`. */
 export function settleWalLoss(
   path: string,
   { acceptWalLoss, onWalLoss }: { readonly acceptWalLoss?: boolean; readonly onWalLoss?: (loss: WalLoss) => void },
@@ -28,7 +28,7 @@ export function settleWalLoss(
   onWalLoss?.({ ...state, file, copy: keptAside(file) })
 }
 
-/** What is wrong with a log that an owner may be writing at this moment: undefined too where it changed while it was read. */
+/** Describes the damage to a WAL that an owner may be writing; undefined if it is undamaged or changed while it was read. */
 export function walLossAtRest(path: string): string | undefined {
   const file = `${path}-wal`
   const before = lastChange(file)
@@ -46,7 +46,7 @@ function damageText(file: string, { frame, lostFrames }: WalState): string {
   return `${file} is damaged at frame ${frame}: ${lost}`
 }
 
-/** Under a name that nothing has yet. */
+/** Copies the WAL to the first unused name. */
 function keptAside(file: string): string {
   for (let number = 1; ; number += 1) {
     const copy = `${file}.damaged-${number}`

@@ -1,13 +1,13 @@
 /**
- * @module The index of words: what its head is, and when it merges what each transaction added to it. Merged a little with each, as it is by default, every word of a
- * long row of transactions is written again and again; merged only where sixteen parts have come together, about twice. The larger each part
- * is, the fewer there are to merge: there the words of a whole transaction are gathered in memory before they are written.
+ * @module Controls when the word index merges the segments that each transaction adds to it, and reads its head. Merging a little with each transaction,
+ * as FTS5 does by default, rewrites every word again and again in a long series of transactions; merging only when sixteen segments exist rewrites it
+ * about twice. Larger segments mean fewer merges, so in a series all words of a transaction are collected in memory before they are written.
  */
 import type { Database } from './open.ts'
 
 /**
- * Parts that are merged as they come, and bytes of words that are gathered in memory: of one transaction among few, the defaults of FTS5
- * (sqlite.org/fts5.html, "Special INSERT Commands").
+ * Number of segments that are merged automatically, and bytes of words collected in memory. OF_FEW, for single transactions, has the defaults of FTS5
+ * (sqlite.org/fts5.html, "Special INSERT Commands"); OF_MANY is for a series.
  */
 const OF_FEW = { automerge: 4, hashsize: 1024 * 1024 } as const
 const OF_MANY = { automerge: 0, hashsize: 8 * 1024 * 1024 } as const
@@ -20,7 +20,7 @@ export class WordMerges {
   readonly #set: (name: keyof typeof OF_FEW, value: number) => void
   readonly #write: () => void
   readonly #head
-  /** As the file says; undefined where that is not known. */
+  /** The setting stored in the file; undefined if it is not known. */
   #isLater: boolean | undefined
 
   constructor(db: Database) {
@@ -30,7 +30,9 @@ export class WordMerges {
       db.prepare(`INSERT INTO audit_text (audit_text, rank) VALUES ('${name}', ${value})`).run()
   }
 
-  /** Within the transaction that adds words. The settings stay in the file: those that were left by a process that ended are set right by the next. */
+  /**
+   * Call it within the transaction that adds words. The settings are stored in the file: those left by a process that ended are corrected by the next one.
+   */
   mergeLater(isLater: boolean): void {
     if (this.#isLater === isLater) return
     const { automerge, hashsize } = isLater ? OF_MANY : OF_FEW
@@ -39,17 +41,17 @@ export class WordMerges {
     this.#isLater = isLater
   }
 
-  /** Within the transaction, behind the last words: otherwise they are written as it ends, and change the head behind whoever seals it. */
+  /** Call it within the transaction, after the last words: otherwise they are written at its end, which changes the head after the seal was computed. */
   write(): void {
     this.#write()
   }
 
-  /** What every change of the index of words that goes through SQLite changes: counts of rows and words, and the list of its parts. */
+  /** A text that changes with every change of the word index through SQLite: counts of rows and words, and the list of its segments. */
   head(): string {
     return this.#head.get() ?? ''
   }
 
-  /** Around the transaction: what it set is not in the file where it fails. */
+  /** Wraps the transaction: if it fails, the settings it made are not in the file. */
   within<T>(transaction: () => T): T {
     try {
       return transaction()

@@ -1,8 +1,8 @@
-/** @module What the store's thread and the writer's thread say to each other. Flat arrays: they copy faster than objects. */
+/** @module The messages between the store's thread and the writer thread. They use flat arrays, which are copied faster than objects. */
 import { errorKind } from '../../workers/failure.ts'
 import { type Append, type AppendResult, type StoreFault, StoreOpenError } from '../event-store.ts'
 
-/** Appends that share one transaction. Record `r` belongs to the append whose `counts` cover it, in order. */
+/** Appends that share one transaction. The records of all appends are concatenated in order; `counts` has the number of records of each append. */
 export interface AppendGroup {
   readonly id: number
   readonly streams: readonly string[]
@@ -16,7 +16,7 @@ export interface AppendGroup {
   readonly saltEnds: readonly number[]
 }
 
-/** SQLite took the append's rows for none that fit the table: an error of the caller, alone in its group. */
+/** SQLite rejected the append's rows as not fitting the table: an error of the caller, which affects no other append of the group. */
 interface InvalidAppend {
   readonly kind: 'invalid'
   readonly detail: string
@@ -25,32 +25,32 @@ interface InvalidAppend {
 export type Refusal = Exclude<AppendResult, { kind: 'appended' }> | InvalidAppend
 
 export type GroupOutcome =
-  /** Committed: the records not refused stand from position `before` + 1 on, in order. */
+  /** Committed: the records that were not refused are at position `before` + 1 and following, in order. */
   | { readonly kind: 'committed'; readonly before: number; readonly refusals: ReadonlyMap<number, Refusal> }
-  /** Nothing was written, every append gets `result`; the writer goes on. */
+  /** Nothing was written and every append gets `result`; the writer continues. */
   | { readonly kind: 'refused'; readonly result: Refusal; readonly fault?: StoreFault | undefined }
-  /** The file can no longer be trusted to this connection, which is closed; every append gets `result`. */
+  /** The connection can no longer be trusted with the file and is closed; every append gets `result`. */
   | {
       readonly kind: 'failed'
       readonly result: Extract<Refusal, { kind: 'unknown' | 'unavailable' }>
       readonly fault?: StoreFault | undefined
     }
 
-/** What the writer's thread is started with. */
+/** Start parameters of the writer thread. */
 export interface WriterSettings {
   readonly path: string
-  /** What `fileIdentity` was when the store was opened: it may not come back as another file. */
+  /** Result of `fileIdentity` when the store was opened: another file at the path is refused. */
   readonly identity: string | undefined
   readonly logFrames: number | undefined
 }
 
 export interface WriterCalls {
-  /** Rejects where the file was closed before, after a failure: then it was not begun. */
+  /** Rejects if the file was closed before, after a failure: the group was then not started. */
   readonly append: (group: AppendGroup) => GroupOutcome
 }
 
 export interface WriterHostCalls {
-  /** Told: a checkpoint failed. Nothing that was answered is in danger, but this connection is closed. */
+  /** Notifies of a failed checkpoint. Acknowledged appends are not at risk, but this connection is closed. */
   readonly stopped: (detail: string, fault: StoreFault | undefined) => void
 }
 
@@ -61,7 +61,7 @@ export const WRITER_ERRORS = [
   }),
 ]
 
-/** Packs appends for the other thread. Salts are gathered in one buffer: a view would drag its whole pool along. */
+/** Packs appends for the other thread. Salts are copied into one buffer, because transferring a view would copy its entire pool. */
 export function packGroup(id: number, appends: readonly Append[]): AppendGroup {
   const [streams, headers, datas]: [string[], string[], string[]] = [[], [], []]
   const [expected, counts, saltEnds]: [number[], number[], number[]] = [[], [], []]

@@ -1,4 +1,4 @@
-/** @module The program of the writer's thread: its own file, or in a bundled program, where there is none, its text. */
+/** @module Locates the program of the writer thread: its own file, or its text in a bundled program, which has no such file. */
 import { join } from 'node:path'
 import { workerProgram } from '../../workers/worker-program.ts'
 
@@ -6,7 +6,7 @@ export async function writerProgram(): Promise<URL | string> {
   return workerProgram(() => new URL('../../../programs/writer-worker.js', import.meta.url)) ?? (await programText())
 }
 
-/** Undefined in a bundle of CommonJS. */
+/** Undefined in a CommonJS bundle. */
 const HERE: string | undefined = import.meta.url
 
 async function programText(): Promise<string> {
@@ -15,7 +15,7 @@ async function programText(): Promise<string> {
   return textFrom(WRITER_SOURCE, bundlePlace())
 }
 
-/** What a thread made of text requires is looked up from the working directory, unless it knows the program's place. */
+/** A thread started from text resolves `require` from the working directory, unless it is given the program's path. */
 function textFrom(source: string, place: string): string {
   return `((require) => {${source}\n})(require('node:module').createRequire(${JSON.stringify(place)}))`
 }

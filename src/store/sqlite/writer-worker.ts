@@ -1,4 +1,4 @@
-/** @module Entry of the writer's thread: the only connection that writes to the store file. */
+/** @module Entry point of the writer thread, which has the only connection that writes to the store file. */
 import type { Handlers } from '../../workers/peer.ts'
 import { type Owner, type Served, serveThread } from '../../workers/serve-thread.ts'
 import { StoreOpenError } from '../event-store.ts'
@@ -45,12 +45,12 @@ class FileWriter implements Served<WriterCalls> {
 
   readonly handlers: Handlers<WriterCalls> = {
     append: (group) => {
-      // After a failure nothing is begun: the store answers for what still arrives.
+      // After a failure no group is started: the store answers for groups that still arrive.
       if (!this.#db.open) throw new Error('the file was closed after a failure')
       const outcome = this.#write(group)
-      // Closed before the answer: whoever reopens the file must not meet this connection.
+      // Closed before the answer is sent: when the store reopens the file, this connection must be gone.
       if (outcome.kind === 'failed') this.#end()
-      // Behind the answer, which leaves in this turn.
+      // Runs after the answer, which is sent in this turn.
       else queueMicrotask(() => this.#checkpoints.afterCommit(outcome.kind === 'refused'))
       return outcome
     },
@@ -66,7 +66,7 @@ class FileWriter implements Served<WriterCalls> {
       this.#settled ||= settleLog(this.#db)
       const missing = this.#files.missing()
       if (missing !== undefined) {
-        // The connection still holds the old log: its last act is to bring what was acknowledged into the file.
+        // The connection still has the old WAL open: its last act is to checkpoint acknowledged appends into the file.
         settleLog(this.#db)
         throw new Error(`${missing} was removed or replaced while in use`)
       }

@@ -1,4 +1,4 @@
-/** @module The store's side of the writer's thread: starts it, hands it groups, tells what became of them and when it has ended. */
+/** @module The store's side of the writer thread: starts it, posts groups to it, and reports their outcomes and its end. */
 import { WorkerThread } from '../../workers/worker-thread.ts'
 import type { StoreFault } from '../event-store.ts'
 import {
@@ -13,19 +13,22 @@ import { writerProgram } from './writer-thread.ts'
 
 export interface WriterEvents {
   readonly onOutcome: (id: number, outcome: GroupOutcome) => void
-  /** The file is closed after a failure outside of any group; groups without an outcome were not begun. */
+  /** The file was closed after a failure outside of any group; groups without an outcome were not started. */
   readonly onStopped: (detail: string, fault: StoreFault | undefined) => void
-  /** The thread has ended unasked and its connection is closed. Only after a silent end may a group without outcome be written. */
+  /**
+   * The thread has ended unexpectedly and its connection is closed. Only if no failure was reported before may a group without an outcome have been
+   * written.
+   */
   readonly onEnd: (detail: string) => void
 }
 
 export interface Writer {
   post(group: AppendGroup): void
-  /** Empties the log, closes the file and ends the thread. */
+  /** Empties the WAL, closes the file and ends the thread. */
   close(): Promise<void>
 }
 
-/** Resolves when the file is open and checked. Rejects with `StoreOpenError` where the file is at fault. */
+/** Resolves when the file is open and checked. Rejects with `StoreOpenError` if the file cannot be used. */
 export async function startWriter(settings: WriterSettings, events: WriterEvents): Promise<Writer> {
   let isOpen = false
   const worker: WorkerThread<WriterCalls, WriterHostCalls> = new WorkerThread({
@@ -38,14 +41,14 @@ export async function startWriter(settings: WriterSettings, events: WriterEvents
       },
     },
     lost: (why) => why,
-    // Not before the thread is gone: its connection is closed by then.
+    // Called only when the thread is gone: its connection is closed by then.
     onDeath: (why) => {
       if (isOpen) events.onEnd(String(why))
     },
   })
   await worker.ready()
   isOpen = true
-  // After a failure the thread ends, and whoever waits for that must not end first.
+  // After a failure the thread ends, and this process must not end before it while a caller waits for that.
   const held = (): void => worker.hold()
   return {
     post: (group) => {

@@ -1,23 +1,23 @@
-/** @module The side of the thread that looks at rows: a range of them read, each checked by itself, and what is sound put into columns. */
+/** @module The worker side of parallel verification: reads a range of rows, checks each on its own, and packs the sound ones into columns. */
 import type { ScanItem } from '../../store/sqlite/scanned-rows.ts'
 import type { SoundChecks } from '../sound-checks.ts'
 import type { LookedRows, RowRange } from './protocol.ts'
 import { SoundColumns } from './sound-columns.ts'
 
-/** Rows that are handed over as they are: beyond so many characters the rest of the range is left for another time. */
+/** Limit for rows that are passed on unchanged: beyond this many characters, the rest of the range is left for later. */
 const OTHERS_MAX_CHARS = 1024 * 1024
 
 export interface RangeOfRows {
   readonly range: (
     range: RowRange,
   ) => Iterable<{ readonly item: ScanItem; readonly position: number; readonly size: number }>
-  /** The row at a position, alone. */
+  /** The row at a position, read separately. */
   readonly at: (position: string) => ScanItem
-  /** Ids of the streams that were named since the last time. */
+  /** Ids of the streams that were named since the last call. */
   readonly takeUsed: () => readonly number[]
 }
 
-/** Undefined where the rows cannot be read, or are not one at every position of the range: then they are read by whoever judges them. */
+/** Undefined if the rows cannot be read, or if not every position of the range has exactly one row: the judging thread then reads them itself. */
 export function lookAtRows(rows: RangeOfRows, checks: SoundChecks, range: RowRange): LookedRows | undefined {
   const { after, to } = range
   const sound = new SoundColumns(to - after)
@@ -29,7 +29,7 @@ export function lookAtRows(rows: RangeOfRows, checks: SoundChecks, range: RowRan
       if (position !== after + count + 1) return undefined
       const facts = 'fault' in item ? undefined : checks.look(item)
       if (facts === undefined) {
-        // What passes between threads holds no block of others.
+        // A row that was read as part of a block would carry the whole block to the other thread, so it is read again.
         others.push({ at: count, item: 'bytes' in item ? rows.at(item.position) : item })
         othersChars += size
       } else {
@@ -40,7 +40,7 @@ export function lookAtRows(rows: RangeOfRows, checks: SoundChecks, range: RowRan
       if (othersChars >= OTHERS_MAX_CHARS) break
     }
   } catch {
-    // The one who judges meets the same, and says what it is.
+    // The judging thread will meet the same error and report it.
     return undefined
   } finally {
     used = rows.takeUsed()

@@ -1,4 +1,4 @@
-/** @module What is said of sound rows, as columns that pass between threads, and as the records of one stream after another that it stands for. */
+/** @module Packing of facts about sound rows into columns that are passed between threads, and unpacking into items, one stream after another. */
 import { DIGEST_BYTES, digestAt, ID_BYTES, packDigest, packId, viewOf } from '../packed-text.ts'
 import type { PlacedRecord, SoundFacts, SoundLink, SoundRows, SourceFault, SourceItem } from '../source-item.ts'
 import { continues, type StreamState } from '../stream-check.ts'
@@ -20,14 +20,14 @@ export class SoundColumns {
   readonly #places: Uint32Array<ArrayBuffer>
   readonly #digests: Uint8Array<ArrayBuffer>
   readonly #ids: Uint8Array<ArrayBuffer>
-  /** The same, to be written to. */
+  /** Writable views of the same bytes. */
   readonly #into: { readonly digests: Buffer; readonly ids: Buffer }
   readonly #pieces: number[] = []
   readonly #linkNumbers: number[] = []
   readonly #linkTexts: string[] = []
   readonly #streams = new Map<string, number>()
   readonly #tenants: string[] = []
-  /** Of the piece that grows, in the order in which they began. */
+  /** Links of the current piece, in the order in which they began. */
   readonly #links = new Map<string, Growing>()
   #last: Growing | undefined
   #begin = { row: 0, sound: 0 }
@@ -40,7 +40,7 @@ export class SoundColumns {
     this.#into = { digests: viewOf(this.#digests), ids: viewOf(this.#ids) }
   }
 
-  /** `row`: its place among all rows. */
+  /** `row`: its index among all rows. */
   take(facts: SoundFacts, row: number): void {
     if (row !== this.#begin.row + this.#sound - this.#begin.sound) this.#end(row)
     const link = this.#grown(facts, row)
@@ -68,11 +68,11 @@ export class SoundColumns {
   }
 
   #grown(facts: SoundFacts, row: number): Growing {
-    // Events of one stream mostly come one after the other.
+    // Events of one stream are mostly adjacent.
     const known = this.#last?.first.stream === facts.stream ? this.#last : this.#links.get(facts.stream)
     if (known === undefined) return this.#started(facts)
     if (!continues(known, facts)) {
-      // What is wrong with it is for the one who judges to say: before it a piece ends.
+      // The judging thread has to report the fault: the piece ends before this row.
       this.#end(row)
       return this.#started(facts)
     }
@@ -104,7 +104,7 @@ export class SoundColumns {
     return started
   }
 
-  /** The next piece begins at this row. */
+  /** Ends the current piece; the next one begins at this row. */
   #end(row: number): void {
     const { row: first, sound } = this.#begin
     if (this.#sound > sound) this.#pieces.push(first, this.#sound - sound, this.#links.size)
@@ -126,7 +126,7 @@ export class SoundColumns {
   }
 }
 
-/** What was looked at, in its order. `at` reads the row at a position once more. */
+/** The checked rows as items, in order. `at` reads the row at a position again. */
 export function itemsOf(rows: LookedRows, at: (position: string) => PlacedRecord | SourceFault): SourceItem[] {
   const items: SourceItem[] = []
   const { after, others, pieces } = rows

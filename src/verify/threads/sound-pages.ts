@@ -1,6 +1,6 @@
 /**
- * @module The rows of a store in their order, looked at by several threads before they come by. What they do not find sound in every respect comes as it
- * is read, and from the first range on that is not whole, all of it: so whoever judges comes to what they would come to alone.
+ * @module The rows of a store in order, checked by several threads in advance. Rows that they do not find sound in every respect are passed on as read, and
+ * from the first incomplete range on all rows are: so the result is the same as that of a single thread.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PageCuts, type RowScan } from '../../store/sqlite/scanned-rows.ts'
@@ -11,22 +11,22 @@ import type { LookedRows, RowRange } from './protocol.ts'
 import { itemsOf } from './sound-columns.ts'
 import type { VerifyThreads } from './verify-threads.ts'
 
-/** Rows in one range: some 150 kB once they were looked at. */
+/** Rows per range: about 150 kB after the check. */
 export const RANGE_ROWS = 2_048
-/** Ranges under way for each thread: one is looked at, one waits, so that no thread does. */
+/** Ranges in progress per thread: one is checked and one waits, so that no thread is idle. */
 const AHEAD = 2
-/** Ranges that wait for an earlier one: what this thread has looked at while the others began, and some 20 MB at most. */
+/** Limit for ranges that wait for an earlier one: those that this thread checked while the others were starting, at most about 20 MB. */
 const WAITING_MAX = 24
 
 export interface Looking {
   readonly threads: Pick<VerifyThreads, 'look' | 'count'>
-  /** Those of this thread, which looks at rows too where it would wait for the others. */
+  /** Checks of this thread, which also checks rows when it would otherwise wait for the others. */
   readonly checks: SoundChecks
-  /** For tests. */
+  /** Rows per range; set by tests. */
   readonly rangeRows?: number | undefined
 }
 
-/** As `scan.pages()`, of records that may have been looked at. */
+/** Like `scan.pages()`, but records may be replaced by facts about sound rows. */
 export async function* soundPages(scan: RowScan, looking: Looking): AsyncGenerator<readonly SourceItem[], void> {
   yield* scan.opening()
   const cuts = new PageCuts()
@@ -44,13 +44,13 @@ export async function* soundPages(scan: RowScan, looking: Looking): AsyncGenerat
 
 interface Coming {
   readonly range: RowRange
-  /** By one of the threads. */
+  /** Whether one of the other threads checks the range. */
   readonly isRemote: boolean
   readonly rows: Promise<LookedRows | undefined>
   isHere: boolean
 }
 
-/** Ranges of rows in their order, each looked at by whoever has time first. */
+/** Ranges of rows in order, each checked by the first thread that is free. */
 class Ranges {
   readonly #scan: RowScan
   readonly #looking: Looking
@@ -64,7 +64,7 @@ class Ranges {
     this.#rangeRows = looking.rangeRows ?? RANGE_ROWS
   }
 
-  /** Undefined at the end, and from the first range on that is not whole. Rejects where a thread has ended. */
+  /** Undefined at the end, and from the first incomplete range on. Rejects if a thread has ended. */
   async next(): Promise<LookedRows | undefined> {
     this.#handOut()
     const first = this.#coming.shift() ?? (await this.#lookAlone())
@@ -73,7 +73,7 @@ class Ranges {
       const own = this.#lookHere()
       if (own === undefined) break
       this.#coming.push(own)
-      // What the threads have to say comes between two turns.
+      // Results of the threads arrive between two turns of the event loop.
       await nextTurn()
       this.#handOut()
     }
@@ -110,7 +110,7 @@ class Ranges {
     return coming
   }
 
-  /** While no thread has time. That one has it again is heard of between two turns. */
+  /** Checks a range here while no thread is free. Results of the threads arrive between two turns of the event loop. */
   async #lookAlone(): Promise<Coming | undefined> {
     const own = this.#lookHere()
     await nextTurn()

@@ -1,13 +1,13 @@
-/** @module The threads that look at rows ahead of the one that judges them. One that ends before its time ends the verification: nothing is left out. */
+/** @module The threads that check rows ahead of the judging thread. If one of them ends early, the verification fails: nothing is left out. */
 import type { NoCalls } from '../../workers/peer.ts'
 import { WorkerThread } from '../../workers/worker-thread.ts'
 import type { LookedRows, LookerCalls, RowRange, VerifyWorkerData } from './protocol.ts'
 
-/** For a thread to end by itself. */
+/** Time for a thread to end on its own. */
 const END_MAX_MS = 5_000
 
 export interface VerifyThreadsOptions {
-  /** Their program. */
+  /** Program of the threads. */
   readonly file: URL
   readonly count: number
   readonly workerData: VerifyWorkerData
@@ -34,12 +34,12 @@ export class VerifyThreads implements AsyncDisposable {
     this.#lookers = this.#workers
   }
 
-  /** Threads that look at rows now: all but the one that looks at tables and indexes. */
+  /** Number of threads that currently check rows: all but the one that checks tables and indexes. */
   get count(): number {
     return this.#lookers.length
   }
 
-  /** Threads take ranges in turn. Rejects where one of them has ended. */
+  /** Threads take ranges in turn. Rejects if one of them has ended. */
   look(range: RowRange): Promise<LookedRows | undefined> {
     const lookers = this.count === 0 ? this.#workers : this.#lookers
     const at = this.#looked % lookers.length
@@ -47,7 +47,7 @@ export class VerifyThreads implements AsyncDisposable {
     return heard(this.#at(lookers, at).ask('look', [range]))
   }
 
-  /** What SQLite finds wrong with tables and indexes. One thread does nothing else meanwhile. Rejects where one has ended. */
+  /** Faults that SQLite finds in tables and indexes. One thread does only this in the meantime. Rejects if a thread has ended. */
   checkTables(): Promise<readonly string[]> {
     const worker = this.#at(this.#lookers, 0)
     this.#lookers = this.#lookers.filter((each) => each !== worker)
@@ -79,7 +79,7 @@ export class VerifyThreads implements AsyncDisposable {
   }
 }
 
-/** Whoever waits for it hears of its failure; until then nobody may. */
+/** Prevents an unhandled rejection before a caller awaits the answer; a caller that awaits it still gets the error. */
 function heard<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => undefined)
   return answer

@@ -1,8 +1,8 @@
-/** @module The slicer that shows what changed last. */
+/** @module The slicer that prefers the latest changes. */
 import type { Slicer } from '../slice.ts'
 
 /**
- * Latest-changed top-level keys first; keys that one step changed in code unit order. The default.
+ * Top-level keys, latest changed first; the keys of one step are in code unit order. This is the default slicer.
  * @example
  * ```ts
  * import { byRecency, open } from 'countersign/agent'

@@ -1,22 +1,22 @@
-/** @module The slicer that shows what is nearest to a question: by an embedder's vectors, or by words (BM25). */
+/** @module The slicer that prefers content relevant to a query, by embedding vectors or by words (BM25). */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { AgentError } from '../../errors.ts'
 import type { Slicer } from '../slice.ts'
 
-/** One vector for each text, in order. */
+/** Returns one vector per text, in order. */
 export type Embed = (texts: readonly string[]) => PromiseLike<readonly (readonly number[])[]>
 
-/** What a slice is to be about, and what compares. */
+/** The query of a slice, and the embedder for the comparison. */
 export interface RelevanceOptions {
-  /** What the agent is after; default: the task of its manifest. */
+  /** Default: the task of the agent's manifest. */
   readonly query?: string
-  /** Without it words are compared. */
+  /** Without an embedder, words are compared. */
   readonly embed?: Embed
 }
 
 /**
- * Top-level keys by how near key and value are to the query; ties, and keys that have no word of it, latest changed first. Throws
- * `missing-query` and `invalid-embedding`.
+ * Top-level keys ordered by the similarity of key and value to the query; ties and keys without a match are ordered by latest change. Throws `missing-query`
+ * and `invalid-embedding`.
  * @example
  * ```ts
  * import { byRelevance, open } from 'countersign/agent'
@@ -43,7 +43,7 @@ export function byRelevance({ query, embed }: RelevanceOptions = {}): Slicer {
   }
 }
 
-/** BM25 as `minisearch` computes it. */
+/** BM25 as computed by `minisearch`. */
 async function wordScores(query: string, texts: readonly string[]): Promise<number[]> {
   const { default: MiniSearch } = await import('minisearch').catch((cause: unknown) => {
     const advice = 'byRelevance without an embedder needs the package minisearch: npm install minisearch'
@@ -65,7 +65,7 @@ async function cosines(query: string, texts: readonly string[], embed: Embed): P
   return vectors.map((vector) => cosine(request, vector))
 }
 
-/** 0 for a vector of nothing. */
+/** 0 if one vector is all zeros. */
 function cosine(a: readonly number[], b: readonly number[]): number {
   if (a.length !== b.length) throw invalid(`vectors of ${a.length} and ${b.length} numbers`)
   const lengths = Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b))

@@ -1,8 +1,8 @@
-/** @module The slicer that shows the keys it is configured with. */
+/** @module The slicer that shows a fixed list of keys. */
 import type { Slicer } from '../slice.ts'
 
 /**
- * These top-level keys, most wanted first. One that is not there, or that the agent may not read, is the error `missing-key`.
+ * Shows these top-level keys, most important first. A key that is absent, or that the agent may not read, throws `missing-key`.
  * @example
  * ```ts
  * import { byStructure, open } from 'countersign/agent'

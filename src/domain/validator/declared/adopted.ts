@@ -1,4 +1,4 @@
-/** @module What agents of a run declared, as members of an operator's policy. Pure. */
+/** @module Converts the declarations of a run's agents to `moves` of an operator's policy. Pure. */
 import type { RunAnswer } from '../../../../schemas/answers/runs.ts'
 import type { Move } from '../../../../schemas/place-policy.ts'
 

@@ -1,4 +1,4 @@
-/** @module What an agent declares to move beside its handoff: which declarations are in force, and why the others are not (JUD-45). */
+/** @module Declarations of moving places that an agent makes with its handoff: which are in force, and why the others are not (JUD-45). */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../../../schemas/json-pointer.ts'
 import { type Declaration, isPlacePointer, type Move } from '../../../../schemas/place-policy.ts'
@@ -11,36 +11,36 @@ import { addFinding, type Report } from '../report.ts'
 import { isPlainReason } from '../supersedes.ts'
 import { isWhole, type Trunk, topKey } from '../trunk.ts'
 
-/** Places of a context that one declaration may name. */
+/** Maximum number of places of a context that one declaration may match. */
 const PLACES_MAX = 1000
 
-/** What the right to declare a place depends on. */
+/** The inputs that decide whether an agent may declare a place. */
 export interface DeclarationRights {
-  /** Where the context begins. */
+  /** The start of the context. */
   readonly trunk: Trunk
   readonly before: JsonObject
   readonly policy: ResolvedPolicy
   readonly agent: string | undefined
   /** Whether a tool answered the established value of a place. */
   readonly isEvident: IsEvident
-  /** The agent that established the value of a place. */
+  /** Returns the agent that established the value of a place. */
   readonly establishedBy: (place: readonly string[]) => string | undefined
 }
 
-/** What an agent's manifest declares: it counts for that agent's own handoffs, each time by the rights that it has then (JUD-71). */
+/** Declarations of an agent's manifest: they apply to that agent's own handoffs, each time by the rights it has at that moment (JUD-71). */
 export interface ManifestMoves {
   readonly agent: string
   readonly moves: readonly Declaration[]
 }
 
-/** What is declared beside a handoff, what is in force already, and what manifests say: that of its agent; of a join, those of the agents of its branches. */
+/** All declarations for a handoff: its own, those in force already, and those of manifests (its agent's; for a join, those of its branches' agents). */
 export interface Declared {
   readonly moves: readonly Declaration[]
   readonly inForce: readonly Move[]
   readonly ofManifests: readonly ManifestMoves[]
 }
 
-/** The policy of a handoff with what is declared, what of its own declarations is not, and by what that was judged. */
+/** The policy of a handoff including valid declarations, the indexes of its own declarations that are refused, and the rights they were judged by. */
 export interface UnderDeclarations {
   readonly policy: ResolvedPolicy
   readonly movesRefused: number[]
@@ -48,8 +48,8 @@ export interface UnderDeclarations {
 }
 
 /**
- * The policy with what is declared in this run and with what holds of the agent's own declarations. The others are findings: they refuse the handoff
- * where all that is suspect does.
+ * Adds to the policy the declarations in force in this run and the agent's own valid ones. The invalid ones become findings, which refuse
+ * the handoff if the policy refuses suspects.
  */
 export function underDeclarations(
   asked: DeclarationRights,
@@ -75,7 +75,7 @@ export function underDeclarations(
   return { policy: withMoves(policy, held), movesRefused, rights }
 }
 
-/** Those that the agent may declare so; of each other one why not. */
+/** Returns the declarations that the agent may make, and reports the reason for each other one. */
 function holding(
   moves: readonly Declaration[],
   rights: DeclarationRights,
@@ -88,28 +88,28 @@ function holding(
   })
 }
 
-/** What is wrong with a declaration of a manifest whatever the context will be. */
+/** The fault of a manifest's declaration that is invalid for every context. */
 export function manifestMoveFault(move: Declaration, agent: string, policy: ResolvedPolicy): string | undefined {
-  // Where no agent may declare, the manifest holds but for that: each handoff says so.
+  // `declare` is ignored: under a policy that lets no agent declare, the manifest is accepted and each handoff reports the refusal.
   const { declare: _, ...declaring } = policy
   const [isEvident, establishedBy] = [() => false, () => agent]
   return declarationFault(move, { trunk: [], before: {}, policy: declaring, agent, isEvident, establishedBy })
 }
 
-/** What is in force in a run changes with a handoff that declares something, and with a rollback. */
+/** Cache of joined policies: the list of declarations in force changes only with a handoff that declares something, or with a rollback. */
 const known = new WeakMap<readonly Move[], { readonly policy: ResolvedPolicy; readonly joined: ResolvedPolicy }>()
 
 function withMoves(policy: ResolvedPolicy, moves: readonly Move[]): ResolvedPolicy {
   if (moves.length === 0) return policy
   const made = known.get(moves)
-  // The manifest of another agent makes another policy of the same run.
+  // The manifest of another agent leads to another policy within the same run.
   if (made?.policy === policy) return made.joined
   const joined = { ...policy, moves: [...(policy.moves ?? []), ...moves] }
   known.set(moves, { policy, joined })
   return joined
 }
 
-/** Why a place may not be declared so by this agent; undefined where it may. */
+/** Why this agent may not make this declaration; undefined if it may. */
 export function declarationFault({ path, as, by, reason }: Declaration, rights: DeclarationRights): string | undefined {
   const { policy } = rights
   const tokens = parsePointer(path)
@@ -139,7 +139,7 @@ function keyFault(tokens: readonly string[], { policy, trunk }: DeclarationRight
   return isNamed || key === '*' ? 'it lies below a critical key, of which only a policy says what moves' : undefined
 }
 
-/** The word of the policy counts where it has one. */
+/** A declaration of the policy takes precedence. */
 function rulesFault(tokens: readonly string[], as: Move['as'], policy: ResolvedPolicy): string | undefined {
   const { immutable, never, monotonic, tolerance, move } = tokens.reduce<PlaceRules>(rulesBelow, rootRules(policy))
   if (immutable) return 'the policy says that this does not change'
@@ -160,7 +160,7 @@ function placesFault(tokens: readonly string[], as: Move['as'], rights: Declarat
   return undefined
 }
 
-/** Why a value cannot move in a kind, whoever declares it. */
+/** Why a value cannot move as this kind, whichever agent declares it; undefined if it can. */
 export function formFault(value: Json, as: Move['as']): string | undefined {
   if ((as === 'log') !== Array.isArray(value))
     return as === 'log' ? 'a log is a list' : 'it holds a list, and no single value'
@@ -177,7 +177,7 @@ function isMeasure(value: Json): boolean {
   return typeof value === 'number' || (typeof value === 'string' && /\d/.test(value))
 }
 
-/** What rises by itself is so of whoever counts it, unless a tool said what it is; what only its own agent knows to move is that agent's. */
+/** An agent may declare gauges, cursors and flags (`done`) only for values it established itself, and other kinds only if no tool answered the value. */
 function rightFault(
   place: readonly string[],
   value: Json,
@@ -202,7 +202,7 @@ function leavesBelow(place: readonly string[], value: Json): (readonly [readonly
   return Object.entries(value).flatMap(([key, member]) => leavesBelow([...place, key], member as Json))
 }
 
-/** The places of a document that a pointer names, `*` for any member; undefined where they are too many. */
+/** The places of a document that a pointer matches, with `*` for any member; undefined if there are too many. */
 export function placesAt(document: Json, tokens: readonly string[]): readonly (readonly string[])[] | undefined {
   let places: (readonly string[])[] = [[]]
   for (const token of tokens) {

@@ -1,4 +1,4 @@
-/** @module Whether a place that is declared to move does so in its kind (JUD-44). */
+/** @module Checks whether the change of a place that is declared as moving is one of its declared kind (JUD-44). */
 
 import { isEqual, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
@@ -9,7 +9,7 @@ import { readScalar, type Scalar } from '../meaning/scalars.ts'
 
 type Change = readonly [before: Scalar, after: Scalar]
 
-/** Undefined where nothing is declared of the place, or something stricter is. */
+/** Undefined if the place has no declaration, or a stricter rule. */
 export function keepsKind(walk: Walk, change: Change, here: Here): boolean | undefined {
   const { move, immutable, never } = here.rules
   if (move === undefined || immutable || never) return undefined
@@ -17,7 +17,7 @@ export function keepsKind(walk: Walk, change: Change, here: Here): boolean | und
   switch (move.as) {
     case 'free':
     case 'cursor':
-    // The invariant that it names is held against the new context as it is.
+    // The named invariant is checked on the new context as a whole.
     case 'derived':
       return true
     case 'done':
@@ -41,7 +41,7 @@ function isMeasured(value: Scalar): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-/** Of one type, and where both have a unit, of one that converts. */
+/** Whether both values have one type, and convertible units if both have a unit. */
 function isSameMeasure(a: Scalar, b: Scalar, { kind }: Here): boolean {
   if (!isMeasured(a) || !isMeasured(b)) return typeof a === typeof b
   const [before, after] = [readScalar(a, kind), readScalar(b, kind)]
@@ -53,14 +53,14 @@ function isSameMeasure(a: Scalar, b: Scalar, { kind }: Here): boolean {
   )
 }
 
-/** Whether the place that `by` names, with the same members in place of each `*`, has changed as well. */
+/** Whether the place named by `by` has changed too, with its `*` bound to the same members. */
 function hasMovedWith({ path, by }: Move, { documents, place, afterPlace }: Walk): boolean {
   if (by === undefined) return true
   const [was, is] = [bound(by, path, place), bound(by, path, afterPlace)]
   return !isSame(valueAt(documents[0], was), valueAt(documents[1], is))
 }
 
-/** `by`, with the tokens that stand at the place where its own path has `*`, in their order. */
+/** `by` with each `*` replaced, in order, by the token that is at a `*` of the move's own path. */
 function bound(by: string, path: string, place: readonly Token[]): readonly string[] {
   const members = (parsePointer(path) ?? []).flatMap((token, i) => (token === '*' ? [`${place[i]}`] : []))
   return (parsePointer(by) ?? []).map((token) => (token === '*' ? (members.shift() ?? token) : token))
@@ -75,11 +75,11 @@ function isForward(order: readonly string[], a: Scalar, b: Scalar): boolean {
   return before >= 0 && after >= before
 }
 
-// Whether a text that is written anew still says the values of its context, and denies no more and no less (kind `text` of JUD-44).
+// Kind `text` of JUD-44: whether a rewritten text still contains the values of its context and has the same number of negations.
 
-/** Values of a context that are looked for in a text. */
+/** Maximum number of values of a context that are looked up in a text. */
 const VALUES_MAX = 20_000
-/** Of a value that says something by itself: an id, a name, a number of two digits. */
+/** Minimum length of a value that is specific enough: an id, a name, or a number with two digits. */
 const VALUE_MIN_CHARS = 2
 
 const NEGATION = /(?:^|[^\p{L}])(?:not|no|never|none|neither|nor|cannot|without|\p{L}+n[’']t)(?![\p{L}])/giu
@@ -93,7 +93,7 @@ interface Value {
 
 const known = new WeakMap<JsonObject, readonly Value[]>()
 
-/** `context`: the established one, in which the text stands as well. */
+/** `context` is the established context, which contains the text itself. */
 function keepsProse(before: string, after: string, context: JsonObject): boolean {
   if ((before.match(NEGATION)?.length ?? 0) !== (after.match(NEGATION)?.length ?? 0)) return false
   const words = new Set(before.match(WORD))
@@ -104,7 +104,7 @@ function keepsProse(before: string, after: string, context: JsonObject): boolean
   )
 }
 
-/** Numbers and texts of a context, each once. */
+/** Distinct numbers and texts of a context. */
 function valuesIn(context: JsonObject): readonly Value[] {
   const texts = new Set<string>()
   const waiting: Json[] = [context]
@@ -119,7 +119,7 @@ function valuesIn(context: JsonObject): readonly Value[] {
   })
 }
 
-/** As whole words. */
+/** Whether the text contains the value as whole words. */
 function says(prose: string, value: string): boolean {
   for (let at = prose.indexOf(value); at >= 0; at = prose.indexOf(value, at + 1)) {
     if (!WORD_PART.test(prose[at - 1] ?? ' ') && !WORD_PART.test(prose[at + value.length] ?? ' ')) return true

@@ -1,4 +1,4 @@
-/** @module Which places of recorded contexts move, and in which kind: what `policy learn` proposes (JUD-47). Pure. */
+/** @module Learns from recorded contexts which places move, and as which kind; `policy learn` proposes the result (JUD-47). Pure. */
 
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token } from '../../../../schemas/json-pointer.ts'
@@ -6,7 +6,10 @@ import type { Move } from '../../../../schemas/place-policy.ts'
 import { isLater } from '../established/moves.ts'
 import { isCovered } from '../supersedes.ts'
 
-/** What a kind has to fit before it is proposed: so many changes, in so many runs. What gets done changes once a run: there so many handoffs count in which it was seen. */
+/**
+ * Minimum number of changes, and of runs, that a kind must fit before it is proposed. A flag (`done`) changes once per run, so the
+ * handoffs that contain it are counted instead.
+ */
 export const OBSERVATIONS_MIN = 20
 export const RUNS_MIN = 3
 
@@ -26,14 +29,14 @@ export interface Proposal {
   readonly path: string
   readonly as: Move['as']
   readonly order?: readonly string[]
-  /** Changes that were seen, and the runs in which they were. */
+  /** Number of changes observed, and of runs with a change. */
   readonly changes: number
   readonly runs: number
 }
 
 type Kind = 'done' | 'counter' | 'clock' | 'log' | 'gauge' | 'cursor'
 
-/** The narrowest first. */
+/** Kinds in order of preference, the narrowest first. */
 const KINDS: readonly Kind[] = ['done', 'counter', 'clock', 'log', 'gauge', 'cursor']
 
 const KEEPS: Readonly<Record<Kind, (before: Json, after: Json) => boolean>> = {
@@ -46,16 +49,16 @@ const KEEPS: Readonly<Record<Kind, (before: Json, after: Json) => boolean>> = {
 }
 
 interface Seen {
-  /** Handoffs that had the place before and after, and those in which it changed. */
+  /** Number of handoffs that had the place before and after, and of those that changed it. */
   handoffs: number
   changes: number
   readonly runs: Set<string>
   kinds: readonly Kind[]
-  /** Words that followed one another, while the place holds a few short ones. */
+  /** The words that followed each word; undefined once the place had a value that is not a short word, or too many words. */
   steps: Map<string, Set<string>> | undefined
 }
 
-/** Takes handoffs in the order of each run; `proposals` says what fits. */
+/** Observes handoffs, in order within each run; `proposals` returns the kinds that fit. */
 export class Learner {
   readonly #seen = new Map<string, Seen>()
   #handoffs = 0
@@ -78,7 +81,7 @@ export class Learner {
     }
   }
 
-  /** Places that moved often enough, in enough runs, each in the narrowest kind that each of its changes keeps; in order of their paths. */
+  /** Places that moved often enough in enough runs, each with the narrowest kind that all its changes fit, sorted by path. */
   proposals(): readonly Proposal[] {
     return [...this.#seen]
       .flatMap(([path, seen]) => {
@@ -122,7 +125,7 @@ function kindOf({ kinds, steps, handoffs, changes }: Seen): Pick<Proposal, 'as' 
   return order === undefined ? { as: first } : { as: 'state', order }
 }
 
-/** The words in the only order that each step keeps; undefined where there is none, or more than one. */
+/** The words in the only order that is consistent with every step; undefined if there is none, or more than one. */
 function orderOf(steps: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] | undefined {
   const left = new Map([...steps].map(([word, next]) => [word, new Set(next)]))
   const order: string[] = []
@@ -150,13 +153,13 @@ function hasGrown(before: Json, after: Json): boolean {
 
 interface Difference {
   readonly place: readonly Token[]
-  /** With `*` for a member of a list or of a map of like members. */
+  /** The path with `*` for a member of a list or of a map of similar members. */
   readonly general: string
   readonly was: Json
   readonly is: Json
 }
 
-/** Values that stand at one place before and after: scalars, lists that grew, and what changed its form. Single values in a list have no place of their own. */
+/** Pairs of values at one place before and after: scalars, lists that grew, and values that changed their type. Single values in a list have no place. */
 function* pairsIn(before: JsonObject, after: JsonObject): Generator<Difference> {
   const waiting: { place: Token[]; general: Token[]; was: Json; is: Json }[] = [
     { place: [], general: [], was: before, is: after },
@@ -169,7 +172,7 @@ function* pairsIn(before: JsonObject, after: JsonObject): Generator<Difference> 
       yield { place, general: formatPointer(general), was, is }
       continue
     }
-    // What was taken out of a list moved the others: their places say nothing of them.
+    // Removing list members shifts the indexes of the others, so their places cannot be compared.
     if (isList && is.length < was.length) continue
     const isLike = isList || hasLikeMembers(was as JsonObject)
     for (const [key, member] of Object.entries(was as JsonObject)) {
@@ -189,7 +192,7 @@ function isSameMember(before: Json, after: Json): boolean {
 const NAMES = ['id', 'key', 'name']
 const MEMBERS_LOOKED_AT = 100
 
-/** Whether an object is a map: its members are objects with the same keys. */
+/** Whether an object is a map, whose members are objects with the same keys. */
 export function hasLikeMembers(holder: JsonObject): boolean {
   const members = Object.values(holder).slice(0, MEMBERS_LOOKED_AT)
   if (members.length < 2 || !members.every((member) => isJsonObject(member))) return false

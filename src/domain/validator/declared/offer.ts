@@ -1,4 +1,4 @@
-/** @module What a refused or a suspect place could be declared as: the entry for `moves` that a finding comes with (JUD-46). */
+/** @module The declaration offered with the finding on a refused or suspect place, as an entry for `moves` (JUD-46). */
 import type { Finding } from '../../../../schemas/finding.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
@@ -8,7 +8,7 @@ import { isLater } from '../established/moves.ts'
 import { type DeclarationRights, declarationFault } from './declarations.ts'
 import { hasLikeMembers } from './learn.ts'
 
-/** It holds for this one as for the members beside it, where it may; else for this one alone. Undefined where the agent may not declare it. */
+/** The entry for all similar members if the agent may declare that, else for this place alone; undefined if the agent may declare neither. */
 export function offerFor(
   { kind, place, before, after }: Change,
   rights: DeclarationRights,
@@ -29,7 +29,7 @@ export function offerFor(
   return undefined
 }
 
-/** Kinds that the change keeps, the narrowest first. */
+/** The kinds that the change fits, the narrowest first. */
 function kindsOf(before: Json, after: Json): readonly Move['as'][] {
   if (before === false && after === true) return ['done']
   if (typeof before === 'number' && typeof after === 'number')
@@ -39,7 +39,7 @@ function kindsOf(before: Json, after: Json): readonly Move['as'][] {
   return typeof before === 'object' || typeof after === 'object' ? [] : ['cursor']
 }
 
-/** `*` for a member of a list, and for one of a map whose members all have the same keys. */
+/** The path with `*` for a member of a list, or of a map whose members all have the same keys. */
 function generalPath(document: JsonObject, place: readonly Token[]): string {
   let value: Json | undefined = document
   const tokens = place.map((token, depth) => {

@@ -1,4 +1,4 @@
-/** @module What the JSON Schema of an agent's payloads says of its places, as `x-countersign` beside them (JUD-74). Pure. */
+/** @module Reads rules on places from the JSON Schema of an agent's payloads, declared as `x-countersign` in its subschemas (JUD-74). Pure. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import { type Declaration, Declarations, PlacePolicy } from '../../../../schemas/place-policy.ts'
@@ -6,19 +6,19 @@ import { type Declaration, Declarations, PlacePolicy } from '../../../../schemas
 export interface SchemaPlaces {
   readonly policy?: PlacePolicy
   readonly moves: readonly Declaration[]
-  /** What is wrong, and where in the schema. */
+  /** The fault of the schema, and its position in the schema. */
   readonly fault?: { readonly pointer: string; readonly message: string }
 }
 
 const KEYWORD = 'x-countersign'
 const MEMBERS = ['immutable', 'monotonic', 'lists', 'moves', 'free']
-/** Of a schema, and of the way to one place: references may lead around in circles. */
+/** Maximum number of nodes of a schema, and maximum depth of a place; references may be circular. */
 const NODES_MAX = 10_000
 const DEPTH_MAX = 32
 
 interface Node {
   readonly schema: Json
-  /** The place in a context that it is about, and its own in the schema. */
+  /** The place in a context that the schema applies to, and the position of the schema itself. */
   readonly place: readonly string[]
   readonly at: readonly Token[]
 }
@@ -32,7 +32,7 @@ interface Words {
 
 const known = new WeakMap<JsonObject, SchemaPlaces>()
 
-/** A schema is read once: its manifest is kept with the run. */
+/** The places of a schema; cached, because its manifest is kept with the run. */
 export function placesOfSchema(schema: JsonObject): SchemaPlaces {
   const places = known.get(schema) ?? readSchema(schema)
   known.set(schema, places)
@@ -60,7 +60,7 @@ function faulty({ at }: Node, message: string): SchemaPlaces {
   return { moves: [], fault: { pointer: formatPointer([...at, KEYWORD]), message } }
 }
 
-/** Answers what is wrong with it. */
+/** Adds one `x-countersign` value; returns its fault, if any. */
 function noteWord(word: Json, { place }: Node, words: Words): string | undefined {
   if (!isJsonObject(word)) return `is an object with members of ${MEMBERS.join(', ')}`
   const other = Object.keys(word).find((member) => !MEMBERS.includes(member))

@@ -1,4 +1,4 @@
-/** @module What a comparison finds: a change of something established. Whether it is permitted is decided elsewhere. */
+/** @module A change of an established value, as found by a comparison; whether it is permitted is decided in another module. */
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
@@ -7,39 +7,39 @@ import type { PlaceRules } from './place-rules.ts'
 
 export interface Change {
   readonly kind: 'removed' | 'changed' | 'returned' | 'reordered' | 'duplicate' | 'shadow'
-  /** In the established context; in the new one for what was added there. */
+  /** Place in the established context, or in the new one for a value that was added there. */
   readonly place: readonly Token[]
-  /** Where it is in the new context now; undefined where it is gone. */
+  /** Place in the new context; undefined if the value is gone. */
   readonly afterPlace: readonly Token[] | undefined
   readonly before: Json
   readonly after: Json | undefined
   readonly rules: PlaceRules
-  /** The established place that is at odds with it, where that is another: of a second key for the same. */
+  /** The established place that conflicts with the change, if it is another place: that of the original key, for a second key with the same meaning. */
   readonly of?: readonly Token[]
-  /** Below a key of prose: its texts are free. */
+  /** The change is below a key of prose, whose texts may change freely. */
   readonly isProse?: boolean
-  /** A critical key, gone as a whole. */
+  /** The change is the removal of a whole critical key. */
   readonly isCritical?: boolean
 }
 
-/** What else than a supersession may permit a change: a finding that says so, or undefined. */
+/** Returns a finding if something other than a supersession permits the change, otherwise undefined. */
 export type Excuse = (change: Change) => Finding | undefined
 
-/** Made of all changes when the first is to be judged. */
+/** Prepares the excuse from all changes, before the first one is judged. */
 export type Excuses = (changes: readonly Change[]) => Paced<Excuse | undefined>
 
-/** What is new, in the new context. */
+/** A value that was added, at its place in the new context. */
 export interface Gain {
   readonly place: readonly Token[]
   readonly value: Json
 }
 
-/** The paths that a sink receives are live ones: it copies what it keeps. */
+/** Receiver of the results of a comparison. The paths passed to it are mutable, so it must copy those it keeps. */
 export interface ChangeSink {
   readonly change: (change: Change) => void
-  /** Differences that contradict nothing. */
+  /** Reports a difference that contradicts nothing. */
   readonly modified: (place: readonly Token[]) => void
-  /** A place that is declared to move, in its kind: a difference, and a leaf that does not stand any more. */
+  /** Reports a change that fits the declared kind of its place: a difference, and an established leaf that no longer has its value. */
   readonly moved: (place: readonly Token[]) => void
   readonly gained: (afterPlace: readonly Token[], value: Json) => void
   readonly dropped: (place: readonly Token[]) => void

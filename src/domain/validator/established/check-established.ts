@@ -1,4 +1,4 @@
-/** @module Every protected key of the established context against the new one, change by change. */
+/** @module Compares every protected key of the established context with the new one, change by change. */
 
 import { proseBy, protectedBy } from '../../../../projections/protected-keys.ts'
 import type { Finding } from '../../../../schemas/finding.ts'
@@ -32,26 +32,26 @@ export interface EstablishedInput {
   readonly before: JsonObject
   readonly after: JsonObject
   readonly policy: ResolvedPolicy
-  /** Where the context begins. */
+  /** The start of the context. */
   readonly trunk: Trunk
   readonly supersedes?: readonly Supersession[] | undefined
-  /** Who hands over: a policy may name who may supersede. */
+  /** The agent that hands over; a policy may name the agents that may supersede. */
   readonly agent?: string | undefined
   readonly excuses?: Excuses | undefined
-  /** Whether a tool answered the established value of a place, and none the new one. */
+  /** Whether a tool answered the established value of a place, and no tool the new one. */
   readonly isEvident?: ((change: Change) => boolean) | undefined
-  /** What a change could be declared to be. */
+  /** Returns the declaration that could be offered for a change. */
   readonly offer?: ((change: Change) => Finding['declare']) | undefined
   /** State words that the run has left on the way to `before`. */
   readonly left?: LeftWords | undefined
-  /** Whether something new is, whole, what a tool answered. */
+  /** Whether an added value is, as a whole, a tool's answer. */
   readonly isRecorded?: ((gain: Gain) => Paced<boolean>) | undefined
 }
 
-/** Gains that are looked at for what they say about the established: a payload of ten thousand new keys restates nothing by accident. */
+/** Maximum number of added values that are checked; a payload with ten thousand new keys does not restate anything by accident. */
 const GAINS_MAX = 1000
 
-/** Of a top-level key that differs, and of a change that is judged. */
+/** Steps per differing top-level key, and per judged change. */
 const KEY_STEPS = 10
 const CHANGE_STEPS = 10
 
@@ -59,14 +59,14 @@ interface Judging extends Walk {
   readonly input: EstablishedInput
   readonly superseded: Superseded
   readonly report: Report
-  /** Judged once all of them are known: what tools answered is looked up for each. */
+  /** The changes are judged once all are known, because tool results are looked up for all of them together. */
   readonly changes: Change[]
   readonly gains: Gain[]
-  /** What is known of all that stands below the key that is looked at. */
+  /** Properties of all places below the current key. */
   readonly below: { isProse: boolean }
 }
 
-/** Answers the top-level keys that differ, as far as the validator tells a difference. */
+/** Returns the top-level keys that differ, as far as the validator distinguishes values. */
 export function* checkEstablished(input: EstablishedInput, report: Report, pauses: Pauses): Paced<readonly string[]> {
   const { before, after, policy, trunk } = input
   const [isProtected, isProse] = [protectedBy(policy), proseBy(policy)]
@@ -101,7 +101,7 @@ export function* checkEstablished(input: EstablishedInput, report: Report, pause
   return [...changed]
 }
 
-/** Keys of either that are not exactly the same in both, but for the one that leads on, in UTF-16 order. */
+/** Keys of either document whose values are not identical in both, without the key of the next level, in UTF-16 order. */
 function differingKeys({ before, after, next }: Level): readonly string[] {
   const differing: string[] = []
   for (const key of Object.keys(before)) {
@@ -112,7 +112,7 @@ function differingKeys({ before, after, next }: Level): readonly string[] {
   return differing.sort()
 }
 
-/** In the order in which they were found. */
+/** Judges the changes in the order in which they were found. */
 function* judgeChanges({ input, superseded, report, changes, gains, pauses }: Judging): Paced<void> {
   if (changes.length === 0) return
   const excuse = input.excuses === undefined ? undefined : yield* input.excuses(changes)
@@ -137,7 +137,7 @@ function* judgeChanges({ input, superseded, report, changes, gains, pauses }: Ju
   }
 }
 
-/** The same value elsewhere, or one that follows from what stands beside it. */
+/** Whether the value appears at another place, or follows from its siblings. */
 function explainedAmong(
   changes: readonly Change[],
   gains: readonly Gain[],
@@ -197,7 +197,7 @@ function startJudging(input: EstablishedInput, report: Report, pauses: Pauses): 
   }
 }
 
-/** What is below a key of prose. A text that no rule is declared for never does. */
+/** Whether a value below a key of prose can contradict anything. A text can do so only if the policy declares rules on places. */
 function mayContradict(value: Json | undefined, { policy }: EstablishedInput): boolean {
   return typeof value !== 'string' || declaresPlaces(policy)
 }
@@ -214,7 +214,7 @@ function checkConversation(
   }
 }
 
-/** A text that is no measure, whatever becomes of it, and a list of texts in another order. */
+/** A text that is not a measure, whatever its change, or a list of texts in another order. */
 function isFreeText(change: Change): boolean {
   const { kind, before, place } = change
   if (isDeclared(change)) return false
@@ -269,7 +269,7 @@ function* checkKey(
   judging.afterPlace.length = 0
 }
 
-/** Critical keys must not vanish even where they hold nothing yet. */
+/** Reports a removed key; a critical key must not be removed even if its value is empty. */
 function goneKey(
   judging: Judging,
   key: string,
@@ -328,7 +328,7 @@ function checkProtection(input: EstablishedInput, isProtected: (key: string) => 
   addFinding(report, { rule: 'nothing-protected', severity: 'warning', path: '', message })
 }
 
-/** Established leaves kept / established leaves; undefined where nothing is protected, so that nothing could be kept. */
+/** Share of established leaves that were kept; undefined if no established key is protected. */
 export function keptShare(input: EstablishedInput, report: Report): number | undefined {
   const isProtected = protectedBy(input.policy)
   const all = topKeysOf(input)
@@ -340,14 +340,14 @@ export function keptShare(input: EstablishedInput, report: Report): number | und
   return Math.max(0, (established - report.lostLeaves) / established)
 }
 
-/** Established top-level keys with what they hold. */
+/** Established top-level keys with their values. */
 function topKeysOf({ before, after, trunk }: EstablishedInput): readonly (readonly [string, Json])[] {
   return levelsOf(before, after, trunk).flatMap((level) =>
     Object.entries(level.before).filter(([key]) => key !== level.next),
   )
 }
 
-//
+// Messages of a conversation that were rewritten.
 
 interface Rewritten {
   readonly index: number
@@ -355,12 +355,12 @@ interface Rewritten {
   readonly after: JsonObject
 }
 
-/** Messages of `{role, content}`, or of `{type, content}`. */
+/** Whether the value is a list of messages `{role, content}` or `{type, content}`. */
 function isConversation(value: Json | undefined): value is JsonObject[] {
   return Array.isArray(value) && value.length > 0 && value.every((each) => isJsonObject(each) && isMessage(each))
 }
 
-/** Messages at a place of before, where others are as they were. One that only grew is still being written. */
+/** Messages that differ from the established ones at the same index, while others are unchanged. A message that only grew is still being written. */
 function rewrittenIn(before: readonly JsonObject[], after: Json | undefined): readonly Rewritten[] {
   if (!isConversation(after) || after.length < before.length) return []
   const pairs = before.map((was, index) => ({ index, before: was, after: after[index] as JsonObject }))
@@ -372,7 +372,7 @@ function rewrittenIn(before: readonly JsonObject[], after: Json | undefined): re
   )
 }
 
-/** What a program says anew at each turn: that it is kept says nothing. */
+/** Speakers whose messages a program repeats at each turn, so that an unchanged one is no evidence that the conversation is the same. */
 const SETTING: ReadonlySet<Json | undefined> = new Set(['system', 'developer'])
 
 function isMessage(value: JsonObject): boolean {

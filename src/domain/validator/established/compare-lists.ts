@@ -1,4 +1,4 @@
-/** @module Two lists: members find their counterparts, what has none is gone, and where the order says something it is kept. */
+/** @module Compares two lists: members are matched, members without a match are gone, and a meaningful order must be kept. */
 import { isEqual, isJsonObject, type Json } from '../../../../schemas/json.ts'
 import type { Paced } from '../../paced.ts'
 import { isOrdered, keepsOrder } from '../lists/list-order.ts'
@@ -12,10 +12,10 @@ import { changed, type Here, removed, type Walk } from './walk.ts'
 
 type Lists = readonly [readonly Json[], readonly Json[]]
 
-/** Of a member that is looked at, and of a pair that is compared. */
+/** Steps per member matched, and per pair compared. */
 const MEMBER_STEPS = 2
 const PAIR_STEPS = 10
-/** Deeper down, looking for equality first would read nested lists once for each list around them. */
+/** Maximum depth for checking equality first; below it, nested lists would be read once for each enclosing list. */
 const EQUALITY_MAX_DEPTH = 8
 
 export function* compareLists(walk: Walk, lists: Lists, here: Here): Paced<void> {
@@ -56,7 +56,7 @@ function* counterparts(
   return [yield* matchScalars({ before, after, kind, known, declared: repeats }), objects]
 }
 
-/** Scalars and lists in their order need no counterparts; answers whether that settles it. */
+/** Compares scalars and lists by index, if their order counts; returns whether that settles the comparison. */
 function* keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): Paced<boolean> {
   if (before.some(isJsonObject)) return false
   if (keepsOrder(before, after, (a, b) => isSameMember(a, b, here.kind, walk.known))) {
@@ -85,7 +85,7 @@ function isScalar(value: Json): value is Scalar {
   return typeof value !== 'object' || value === null
 }
 
-/** Scalars without a counterpart: changed where another one is in their place, else gone. Answers the gained places left. */
+/** Scalars without a match: changed if another unmatched scalar is at the same index, otherwise gone. Returns the indexes of the remaining gained ones. */
 function* compareLeftovers(walk: Walk, lists: Lists, here: Here, { lost, gained }: ScalarMatch): Paced<number[]> {
   const unmatched = new Set(gained)
   for (const place of lost) {

@@ -1,6 +1,6 @@
 /**
- * @module What was established stays established, in its meaning: compares the values below one protected key. Objects and lists may gain
- * members, null may be filled, states move forward, clocks and counters rise; all else that differs is a change.
+ * @module Compares the values below one protected key by their meaning. Objects and lists may gain members, null may be filled, states may
+ * move forward, clocks and counters may rise; every other difference is a change.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Paced } from '../../paced.ts'
@@ -15,11 +15,11 @@ import { rulesBelow } from './place-rules.ts'
 import { shadowedBy } from './shadow-keys.ts'
 import { changed, type Here, removed, returned, type Walk } from './walk.ts'
 
-/** Of a member that differs, and of one that is gained. */
+/** Steps per member that differs, and per member that is gained. */
 const MEMBER_STEPS = 10
 const GAINED_STEPS = 5
 
-/** Objects and lists are left to be compared: that may take long. */
+/** Compares scalars directly; for objects and lists, returns paced work, because their comparison may take long. */
 export function compareValues(walk: Walk, a: Json, b: Json, here: Here): Paced<void> | undefined {
   if (a === b) return undefined
   if (isJsonObject(a) && isJsonObject(b) && !isEmpty(a)) return compareObjects(walk, [a, b], here)
@@ -36,7 +36,7 @@ function compareOthers(walk: Walk, [a, b]: readonly [Json, Json], here: Here): v
   else compareScalars(walk, [a, b as Scalar], here)
 }
 
-/** Null, a blank text, an empty object or list: filling it contradicts nothing. */
+/** Whether the old value is null, blank or empty, so that filling it contradicts nothing. */
 function establishesNothing(a: Json, b: Json): boolean {
   if (a === null) return true
   if (typeof a === 'string') return b !== null && a.trim() === ''
@@ -60,13 +60,13 @@ function compareScalars(walk: Walk, [a, b]: readonly [Scalar, Scalar], here: Her
   else walk.sink.modified(walk.place)
 }
 
-/** A quantity may stand in one text. */
+/** A quantity given as an object may become one text. */
 function compareWithText(walk: Walk, [a, b]: readonly [JsonObject, Json], here: Here): void {
   const [before, after] = [soleQuantity(a), typeof b === 'string' ? soleQuantity(b) : undefined]
   if (before === undefined || after === undefined || !isSameQuantity(before, after)) changed(walk, [a, b], here)
 }
 
-/** A name or a number may become an object that carries it. */
+/** A name or a number may become an object that contains it. */
 function comparePromoted(walk: Walk, [a, b]: readonly [Scalar, JsonObject], here: Here): void {
   if (carries(b, a, here.kind)) walk.sink.modified(walk.place)
   else changed(walk, [a, b], here)
@@ -123,7 +123,7 @@ function differingKeys([a, b]: readonly [JsonObject, JsonObject], keys: readonly
   return differing.length > 1 ? differing.sort() : differing
 }
 
-/** A member that is gone; where nothing was known, nothing is lost. */
+/** Reports a removed member; a member that was null or blank is no loss. */
 function dropped(walk: Walk, before: Json, here: Here): void {
   if (before === null || (typeof before === 'string' && before.trim() === '')) walk.sink.dropped(walk.place)
   else removed(walk, before, here)
@@ -148,7 +148,7 @@ function gainedMembers(
   }
 }
 
-/** The number under `value` or `amount` is what the key above says it is. */
+/** The kind of a member: the number under `value` or `amount` has the kind of the key above. */
 function kindBelow({ kind }: Pick<Here, 'kind'>, key: string): PlaceKind {
   return (key === 'value' || key === 'amount') && kind.words.length > 0 ? kind : placeKind(key, kind.isEntities)
 }

@@ -1,4 +1,4 @@
-/** @module One change of something established: superseded, excused, or a finding. */
+/** @module Judges one change of an established value: it is superseded, excused, or a finding. */
 
 import type { Finding, Rule } from '../../../../schemas/finding.ts'
 import { isJsonObject, type JsonObject } from '../../../../schemas/json.ts'
@@ -13,10 +13,10 @@ export interface ChangeJudge {
   readonly superseded: Superseded
   readonly report: Report
   readonly excuse: Excuse | undefined
-  /** It says what was established, in another place or from other numbers. */
+  /** Whether the established value is found at another place, or is derived from other numbers. */
   readonly isExplained: (change: Change) => boolean
   readonly outcomeOf: OutcomeOf
-  /** What the place could be declared to be, where something moves there. */
+  /** Returns the declaration that could be offered for the place, if its value moves. */
   readonly offer: (change: Change) => Finding['declare']
   readonly policy: Pick<ResolvedPolicy, 'suspect'>
 }
@@ -42,7 +42,7 @@ const RULES: Readonly<Record<Change['kind'], Rule>> = {
   shadow: 'shadow-key',
 }
 
-/** What a change is in the diff, where it is one: a second key is there as gained. */
+/** Adds the change to the diff; a shadow key is listed there already, as a gained member. */
 export function noteDifference({ kind, place }: Change, report: Report): void {
   if (kind === 'removed') addDifference(report, 'removed', place)
   else if (kind !== 'shadow') addDifference(report, kind === 'duplicate' ? 'added' : 'modified', place)
@@ -109,7 +109,7 @@ function findingOf({ place, before, after, of }: Change, rule: Rule, message: st
   return of === undefined ? found : { ...found, of: formatPointer(of) }
 }
 
-/** An entry for a whole section would excuse whatever changed in it: each of several changes needs a reason of its own. */
+/** One entry must not excuse several changes in a whole section: each change needs its own reason. */
 export function judgeEntries({ root }: Superseded, before: JsonObject, report: Report): void {
   for (const { entry } of root.children.values()) {
     if (entry === undefined || entry.covered < 2 || !isJsonObject(valueAt(before, entry.tokens) ?? null)) continue

@@ -1,4 +1,4 @@
-/** @module Changes that are progress: a state that moves forward, a clock or counter that rises, a value within its tolerance. */
+/** @module Changes that count as progress: a state that moves forward, a clock or counter that rises, a value within its tolerance. */
 
 import { plainText } from '../../../../projections/plain-text.ts'
 import { readTime } from '../meaning/dates.ts'
@@ -20,7 +20,7 @@ export function mayMove(a: Scalar, b: Scalar, here: Here): boolean {
   return isCounterKey(words) && isRising(a, b, here, true)
 }
 
-/** Whether the step from one state word to another would be a way back, had the run left that word before. */
+/** Whether a step between two state words would be a return, provided the run had left the second word before. */
 export function isReturn(a: Scalar, b: Scalar, { kind, rules }: Here): boolean {
   if (typeof a !== 'string' || typeof b !== 'string' || rules.monotonic !== undefined) return false
   return isStateKey(kind.words) && canonicalState(a) !== canonicalState(b) && !isInterruption(a) && !isInterruption(b)
@@ -31,7 +31,7 @@ export function isLater(a: string | number, b: string | number): boolean {
   return before !== undefined && after?.kind === before.kind && after.ms > before.ms
 }
 
-/** A number is a time in units of its own. */
+/** A number counts as a time in its own unit. */
 function timeOf(value: string | number): { readonly kind: string; readonly ms: number } | undefined {
   return typeof value === 'number' ? { kind: 'number', ms: value } : readTime(plainText(value))
 }

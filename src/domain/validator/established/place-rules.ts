@@ -1,4 +1,4 @@
-/** @module What a policy declares about places: its pointers as a tree that is walked along with a context, `*` for any key or member. */
+/** @module The rules that a policy declares for places: its pointers as a tree that is walked along with a context, `*` for any key or member. */
 
 import { parsePointer, type Token } from '../../../../schemas/json-pointer.ts'
 import type { ListRule, Move, PlacePolicy } from '../../../../schemas/place-policy.ts'
@@ -9,7 +9,7 @@ export interface Tolerance {
   readonly relative?: number | undefined
 }
 
-/** What is declared about one place. `immutable` and `never` hold for all that lies below as well. */
+/** The rules of one place. `immutable` and `never` apply to everything below it, too. */
 export interface PlaceRules {
   readonly nodes: readonly Node[]
   readonly immutable: boolean
@@ -17,7 +17,7 @@ export interface PlaceRules {
   readonly list: ListRule | undefined
   readonly monotonic: 'up' | 'down' | undefined
   readonly tolerance: Tolerance | undefined
-  /** How the place moves. Of a `free` place and of a log, what lies below it is as well. */
+  /** How the place moves. For `free` and `log` the declaration also applies to everything below. */
   readonly move: Move | undefined
 }
 
@@ -43,10 +43,10 @@ const NOTHING: PlaceRules = {
 
 type Declared = PlacePolicy & { readonly moves?: readonly Move[] | undefined }
 
-/** A policy lives as long as its run. */
+/** Rules by policy; a policy object lives as long as its run. */
 const known = new WeakMap<Declared, PlaceRules>()
 
-/** The rules for the whole context, to be led on by `rulesBelow`. */
+/** The rules of the whole context, from which `rulesBelow` derives those of each place. */
 export function rootRules(policy: Declared): PlaceRules {
   const made = known.get(policy)
   if (made !== undefined) return made
@@ -60,7 +60,7 @@ function readRules(policy: Declared): PlaceRules {
   for (const [path, list] of Object.entries(policy.lists ?? {})) nodeAt(root, path).list = list
   for (const [path, direction] of Object.entries(policy.monotonic ?? {})) nodeAt(root, path).monotonic = direction
   for (const [path, tolerance] of Object.entries(policy.tolerance ?? {})) nodeAt(root, path).tolerance = tolerance
-  // The first word of a place counts: the policy's stand before those of agents.
+  // The first declaration of a place counts; those of the policy precede those of agents.
   for (const move of policy.moves ?? []) nodeAt(root, move.path).move ??= move
   for (const path of policy.immutable ?? []) nodeAt(root, path).immutable = true
   for (const path of policy.supersede?.never ?? []) nodeAt(root, path).never = true
@@ -80,7 +80,7 @@ function nodeAt(root: Node, path: string): Node {
   return node
 }
 
-/** Of places that a policy does not name there is one for all: a context may have tens of thousands. */
+/** Cache of derived rules. All places that a policy does not name share one object, because a context may have tens of thousands. */
 const below = new WeakMap<PlaceRules, Map<string, PlaceRules>>()
 const UNNAMED = '*'
 
@@ -106,7 +106,7 @@ export function rulesBelow(rules: PlaceRules, token: Token): PlaceRules {
   return made.get(`${token}`) ?? (made.get(UNNAMED) as PlaceRules)
 }
 
-/** Whether the policy says something of places. */
+/** Whether the policy declares rules for places. */
 export function declaresPlaces({ immutable, monotonic, moves, lists, tolerance }: ResolvedPolicy): boolean {
   return [immutable, monotonic, moves, lists, tolerance].some((declared) => declared !== undefined)
 }
@@ -134,7 +134,7 @@ function makeRulesBelow(rules: PlaceRules, name: string): PlaceRules {
   const list = nodes.find((node) => node.list !== undefined)?.list
   const monotonic = nodes.find((node) => node.monotonic !== undefined)?.monotonic
   const tolerance = nodes.find((node) => node.tolerance !== undefined)?.tolerance
-  // A word about this very place counts more than that all below some place above it is free.
+  // A rule for exactly this place takes precedence over `free`.
   const isNamed = [list, monotonic, tolerance].some((each) => each !== undefined)
   return {
     move: isNamed && move?.as === 'free' ? undefined : move,

@@ -1,4 +1,7 @@
-/** @module Rule `restated`: a name that is established once, repeated elsewhere with another value, and nothing beside it says that it is about something else. */
+/**
+ * @module Rule `restated`: a name that is established once is repeated at another place with another value, and no sibling says that it is
+ * about something else.
+ */
 
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
@@ -19,11 +22,11 @@ export interface RestatedInput {
   readonly gains: readonly Gain[]
   readonly mode: 'off' | 'warn' | 'sure' | 'reject'
   readonly trunk: Trunk
-  /** Whether the place stands below a protected key. */
+  /** Whether the place is below a protected key. */
   readonly isJudged: (place: readonly Token[]) => boolean
 }
 
-/** Names that say what kind of value it is, not what it is about. */
+/** Names that describe the kind of a value but not its subject. */
 const GENERIC: ReadonlySet<string> = new Set(
   (
     'value amount name id key type kind status state stage phase title text description note notes date time unit currency count total number ' +
@@ -32,7 +35,7 @@ const GENERIC: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 const NAME_MIN_CHARS = 4
-/** A place with such a word speaks of another time, another wish or another thing. */
+/** Words in a path that refer to another time, a wish, or another thing. */
 const ELSEWHERE: ReadonlySet<string> = new Set(
   (
     'previous prior old former last next new future proposed proposal requested request change desired wanted alternative option options ' +
@@ -41,18 +44,18 @@ const ELSEWHERE: ReadonlySet<string> = new Set(
     'recommended suggestion assumed hypothetical test sample example average baseline reference per'
   ).split(' '),
 )
-/** Members that say when, or of whom. */
+/** Names of members that say when, or about whom. */
 const ABOUT: ReadonlySet<string> = new Set(
   'at on date time timestamp day month year quarter period week since until asof for of who whom name subject about by source'.split(
     ' ',
   ),
 )
-/** Scalars of the established context that are looked at, repeated values that are judged, and members looked at beside each. */
+/** Maximum number of established scalars read, of repeated values judged, and of siblings read per value. */
 const NAMES_MAX = 4000
 const SAID_MAX = 64
 const BESIDE_MAX = 64
 
-/** Of an object that is gained, and of each of its keys. */
+/** Steps per gained object, and per key of it. */
 const OBJECT_STEPS = 10
 const KEY_STEPS = 20
 
@@ -104,7 +107,7 @@ interface GainedObject {
   readonly place: readonly Token[]
 }
 
-/** A gained object and those in it; list members are about things of their own. */
+/** Collects a gained object and the objects in it, but not list members, which are about separate things. */
 function addGained(found: GainedObject[], object: JsonObject, place: readonly Token[]): void {
   if (place.some((token) => typeof token === 'number')) return
   found.push({ object, place })
@@ -116,7 +119,7 @@ function addGained(found: GainedObject[], object: JsonObject, place: readonly To
 
 type Names = ReadonlyMap<string, NamedObject | 'several'>
 
-/** Specific names of scalars and quantities outside lists, with the one place where each stands. */
+/** Specific names of scalars and quantities outside lists, with the one place of each name, or `several`. */
 function establishedNames(before: JsonObject, { trunk, isJudged }: Pick<RestatedInput, 'trunk' | 'isJudged'>): Names {
   const names = new Map<string, NamedObject | 'several'>()
   const visit = (object: JsonObject, place: readonly Token[]): void => {
@@ -136,7 +139,7 @@ function establishedNames(before: JsonObject, { trunk, isJudged }: Pick<Restated
   return names
 }
 
-/** The words of a specific key without its unit; empty for one that says too little. */
+/** The words of a specific key without its unit; empty for a key that is too generic. */
 function nameOf(key: string): string {
   const words = keyWords(key)
   const stem = words.length > 1 && isUnitWord(words.at(-1) ?? '') ? words.slice(0, -1) : words
@@ -152,7 +155,7 @@ function isRemote(key: string): boolean {
   return keyWords(key).some((word) => ELSEWHERE.has(word))
 }
 
-/** Only values of one kind contradict each other: numbers, texts, truths, quantities of one dimension. */
+/** Whether the values differ. Only values of one kind can: numbers, texts, booleans, or quantities of one dimension. */
 function differs(known: NamedObject, key: string, value: Json): boolean {
   const [before, after] = [quantityUnder(known.key, known.value), quantityUnder(key, value)]
   if (before !== undefined && after !== undefined) {
@@ -168,8 +171,8 @@ function quantityUnder(key: string, value: Json): ReturnType<typeof soleQuantity
 }
 
 /**
- * True where both speak plainly of one thing: what stands beside the new value repeats what is established, or the established one stands
- * for all that lies below it. Undefined where something beside it says that it is about something else.
+ * True if both values are clearly about the same thing: a sibling of the new value repeats an established one, or the established value is
+ * in an object around the new one. Undefined if a sibling says that the value is about something else.
  */
 function isAboutTheSame(
   known: NamedObject,
@@ -186,7 +189,7 @@ function isAboutTheSame(
   return scope.length < restated.place.length && scope.every((token, i) => token === restated.place[i])
 }
 
-/** A value beside the restated one that agrees: under the same name, or the id of what is established beside the other. */
+/** Whether a sibling repeats an established value: it has the same name and value, or it is the id of the established value's object. */
 function isRepeated(
   key: string,
   value: Json,

@@ -1,4 +1,4 @@
-/** @module Keys that a reader would take for each other: `Allergies` beside `allergies`, `auto-renewal` beside `auto_renewal`, a Cyrillic letter. */
+/** @module Keys that a reader could confuse: `Allergies` and `allergies`, `auto-renewal` and `auto_renewal`, or a Cyrillic letter in a Latin word. */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { isSameScalar } from '../meaning/scalars.ts'
@@ -7,7 +7,7 @@ import { type Signatures, signatureOf } from '../meaning/signature.ts'
 const KEY_MAX_CHARS = 256
 const PLAIN = /^[a-z]*$/
 const WORDS = /^[a-z_]*$/
-/** Letters that look like Latin ones, and those in the same order. */
+/** Letters that look like Latin ones; the Latin letters follow in the same order. */
 const LOOKALIKES = 'аеорсухіјѕһӏԁԛԝкмнтвзгαοερντικχυ'
 const LATIN = 'aeopcyxijshldqwkmhtb3raoepvtikxu'
 const CONFUSABLE: ReadonlyMap<string, string> = new Map([...LOOKALIKES].map((letter, i) => [letter, LATIN.charAt(i)]))
@@ -17,7 +17,7 @@ export interface Shadow {
   readonly gainedKey: string
 }
 
-/** New keys of `b` that fold to a key of both, and say something else than it. */
+/** New keys of `b` that fold to the same text as a key of `a`, but have another value. */
 export function shadowedBy(
   a: JsonObject,
   b: JsonObject,
@@ -42,7 +42,7 @@ function saysElse([a, b]: readonly [Json, Json], key: string, known: Signatures)
   return signatureOf(a, kind, known) !== signatureOf(b, kind, known)
 }
 
-/** NFKC, lower case, without white space, `_`, `-` and what nobody sees; a dash between digits stays: `2024-1-12` is not `2024-11-2`. */
+/** NFKC, lower case, without white space, `_`, `-` and invisible characters. A separator between digits is kept as `/`: `2024-1-12` is not `2024-11-2`. */
 export function foldKey(key: string): string {
   if (PLAIN.test(key) || key.length > KEY_MAX_CHARS) return key
   if (WORDS.test(key)) return key.replaceAll('_', '')

@@ -1,11 +1,11 @@
-/** @module The places that an agent supersedes, as a tree: whether one covers a place takes as many steps as the place is deep. */
+/** @module The superseded places as a tree, so that a look-up takes as many steps as the place has tokens. */
 
 import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { Supersessions } from '../supersedes.ts'
 
 interface Node {
   readonly children: Map<string, Node>
-  /** The tokens of an entry that ends here, and how many changes it has covered. */
+  /** The tokens of the entry that ends at this node, and the number of changes it has covered. */
   entry?: { readonly tokens: readonly string[]; covered: number }
 }
 
@@ -29,7 +29,7 @@ export function supersededTree(supersedes: Supersessions): Superseded {
   return { root }
 }
 
-/** The most particular entry at or above a place. */
+/** The most specific entry at or above a place. */
 export function entryFor({ root }: Superseded, place: readonly Token[]): Entry | undefined {
   let node: Node | undefined = root
   let entry: Entry | undefined

@@ -1,4 +1,4 @@
-/** @module Rule `total-disagrees`: a new number whose name says that it counts, adds up or multiplies what is established beside it, and does not. */
+/** @module Rule `total-disagrees`: a new number is named as a count, sum or product of established siblings, but differs from it. */
 import { keyWords, singular } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
@@ -15,7 +15,7 @@ export interface TotalsInput {
 
 const COUNTS: ReadonlySet<string> = new Set(['count', 'number', 'num', 'of'])
 const SUMS: ReadonlySet<string> = new Set(['total', 'sum', 'subtotal', 'of', 'in'])
-/** What was done, as what it is recorded as: `paid_total` beside `payments`. */
+/** Words for an action, with the noun of its record: `paid_total` is the total of `payments`. */
 const NOUNS: ReadonlyMap<string, string> = new Map([
   ['paid', 'payment'],
   ['refunded', 'refund'],
@@ -30,7 +30,7 @@ const AMOUNT = 'amount'
 const BASES: readonly string[] = ['basis', 'formula', 'calculation', 'derivation', 'computed_as']
 const BASIS_MAX_CHARS = 128
 const ARTICLES: ReadonlySet<string> = new Set(['the', 'all', 'of', 'its', 'their', 'each'])
-/** A product is a line's total only where nothing is taken off or put on. */
+/** Keys of adjustments: a product is a line's total only if nothing is deducted or added. */
 const ADJUSTMENTS = /discount|tax|vat|fee|rebate|surcharge|shipping|tip/
 const QUANTITIES = ['qty', 'quantity', 'pieces', 'units']
 const UNIT_PRICES = ['unit_price', 'unitPrice', 'unit_cost', 'price_per_unit', 'price_each']
@@ -43,12 +43,12 @@ const LINE_TOTALS: ReadonlySet<string> = new Set([
   'line amount',
   'line sum',
 ])
-/** What one handoff may have looked up: a payload of totals of long lists would cost the product of both. */
+/** Maximum number of totals checked per handoff, and of members read per list or object; the work is bounded by their product. */
 const STATED_MAX = 32
 const MEMBERS_MAX = 2000
-/** Of one that is looked up. */
+/** Steps per total that is checked. */
 const TOTAL_STEPS = 500
-/** Rounding of an amount. */
+/** Rounding unit of an amount. */
 const CENT = 0.01
 
 export function* checkTotals({ before, after, gains }: TotalsInput, report: Report, pauses: Pauses): Paced<void> {
@@ -93,15 +93,15 @@ function objectAt(document: JsonObject, place: readonly Token[]): JsonObject | u
   return Object.keys(value).length > MEMBERS_MAX ? undefined : value
 }
 
-/** A place with list indexes leads elsewhere in the established context where members have moved: then there is no finding. */
+/** Whether the place has an established value. If list members have moved, a place with list indexes may have none; there is no finding then. */
 function isEstablished(before: JsonObject, place: readonly Token[]): boolean {
   return valueAt(before, place.map(String)) !== undefined
 }
 
 interface KnownLists {
-  /** Keys of lists that stand beside each other, by name. */
+  /** Keys of the lists in an object, by object and name. */
   readonly named: Map<JsonObject, ReadonlyMap<string, readonly string[]>>
-  /** Sums over the members of a list, by the name of a field; undefined where one of them has no number there. */
+  /** Sums over the members of a list, by list and field name; undefined if a member has no number in that field. */
   readonly sums: Map<readonly Json[], Map<string, number | undefined>>
 }
 
@@ -126,7 +126,7 @@ function lineTotal(words: readonly string[], { around, isEstablished }: Beside):
   return quantity === undefined || price === undefined ? undefined : Math.round(quantity * price * 1e6) / 1e6
 }
 
-/** `passenger_count`, `number_of_passengers` beside `passengers`. */
+/** `passenger_count` or `number_of_passengers`, with a sibling list `passengers`. */
 function countOf(words: readonly string[], beside: Beside): number | undefined {
   if (!words.includes('count') && words[0] !== 'number' && words[0] !== 'num') return undefined
   return listNamed(
@@ -135,7 +135,7 @@ function countOf(words: readonly string[], beside: Beside): number | undefined {
   )?.list.length
 }
 
-/** `invoices_total_gross` beside `invoices` whose members all have a `gross`. */
+/** `invoices_total_gross`, with a sibling list `invoices` whose members all have a `gross`. */
 function sumOf(words: readonly string[], beside: Beside): number | undefined {
   if (!words.some((word) => word === 'total' || word === 'sum')) return undefined
   const rest = words.filter((word) => !SUMS.has(word)).map((word) => NOUNS.get(word) ?? word)
@@ -150,7 +150,7 @@ function sumOf(words: readonly string[], beside: Beside): number | undefined {
   return undefined
 }
 
-/** The sum of the one member that goes by one of the names, over all members of the list. */
+/** The sum of a field over all members of the list with the given name. */
 function sumIn(listWords: readonly string[], field: string, beside: Beside): number | undefined {
   const list = listWords.length === 0 ? undefined : listNamed(listWords, beside)?.list
   if (list === undefined || list.length === 0 || list.length > MEMBERS_MAX) return undefined
@@ -203,7 +203,7 @@ function singularName(name: string): string {
   return nameOf(name.split(' '))
 }
 
-/** The words after "sum of" in what a value says of its own making. */
+/** The words after "sum of" in a value's own description of its calculation. */
 function basisOf(value: Json): readonly string[] | undefined {
   if (value === null || !isJsonObject(value)) return undefined
   for (const key of BASES) {
@@ -215,7 +215,7 @@ function basisOf(value: Json): readonly string[] | undefined {
   return undefined
 }
 
-/** A number, a number in a text, or the number of `{value, unit}`. */
+/** The value as a number: a number, a number in a text, or the number of `{value, unit}`. */
 function numberOf(value: Json | undefined): number | undefined {
   if (typeof value === 'number') return value
   if (typeof value === 'string') return readNumber(value)

@@ -1,4 +1,4 @@
-/** @module The walk through an established context and a new one: where it stands, what is known of the place, and what it reports. */
+/** @module The walk through an established and a new context: its position, the properties of the current place, and the receiver of its results. */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { Paced, Pauses } from '../../paced.ts'
@@ -8,21 +8,21 @@ import type { ChangeSink } from './changes.ts'
 import type { PlaceRules } from './place-rules.ts'
 
 export interface Walk {
-  /** Compares what stands below: members of lists are compared as all values are. Answers what is left to do, where it may take long. */
+  /** Compares two values as `compareValues` does, for members of lists. Returns the remaining work if it may take long. */
   readonly compare: (walk: Walk, before: Json, after: Json, here: Here) => Paced<void> | undefined
-  /** The established context and the new one, whole. */
+  /** The whole established context and the whole new one. */
   readonly documents: readonly [before: JsonObject, after: JsonObject]
   readonly pauses: Pauses
   readonly sink: ChangeSink
   readonly known: Signatures
   /** Whether the run has left a state word at a place of the established context. */
   readonly wasLeft: (place: readonly Token[], word: string) => boolean
-  /** Where the walk is in the established context, and in the new one. */
+  /** The current place in the established context, and in the new one. */
   readonly place: Token[]
   readonly afterPlace: Token[]
 }
 
-/** What is known of the place that is looked at. */
+/** The properties of the current place. */
 export interface Here {
   readonly key: string
   readonly kind: PlaceKind

@@ -1,4 +1,4 @@
-/** @module A number that follows from what stands beside it: it was, and is again, the sum, the count, the mean, the difference, the product or the quotient of the same siblings. */
+/** @module Derived numbers: a number that was, and still is, the sum, count, mean, difference, product or quotient of the same siblings. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { Change } from '../established/changes.ts'
@@ -8,16 +8,16 @@ interface Documents {
   readonly after: JsonObject
 }
 
-/** Siblings that are tried as operands, and members of a list that are added. */
+/** Maximum number of siblings tried as operands, and of list members read. */
 const SIBLINGS_MAX = 24
 const MEMBERS_MAX = 10_000
 const STEPS_MAX = 1_000_000
-/** Of the members of a list, by name. */
+/** Maximum number of fields read of list members. */
 const COLUMNS_MAX = 16
 
 type Numbers = ReadonlyMap<string, number>
 
-/** Decides for one change after another, with bounded work: what is left over is not derived. */
+/** Returns a check for single changes. Its total work is bounded; once the limit is reached, further changes count as not derived. */
 export function derivedIn(documents: Documents): (change: Change) => boolean {
   let stepsLeft = STEPS_MAX
   return ({ kind, place, afterPlace, before, after }) => {
@@ -46,7 +46,7 @@ function holderOf(document: JsonObject, place: readonly Token[]): JsonObject | u
   return holder !== undefined && isJsonObject(holder) ? holder : undefined
 }
 
-/** Of a list beside it that has changed. */
+/** Whether the number was and is the count, sum or mean of a sibling list that has changed. */
 function isAggregate(
   [before, was]: readonly [number, JsonObject],
   [after, is]: readonly [number, JsonObject],
@@ -64,7 +64,7 @@ function isAggregate(
   })
 }
 
-/** Whether a number is the sum or the mean of a list beside it: what was one, and is none any more, is not usual. */
+/** Whether a number is the sum or mean of a sibling list. A change that breaks this relation is not usual. */
 export function isTotalBeside(value: number, holder: JsonObject): boolean {
   return Object.values(holder).some(
     (list) =>
@@ -77,7 +77,7 @@ export function isTotalBeside(value: number, holder: JsonObject): boolean {
   )
 }
 
-/** The numbers of a list itself, or those that every member has under one name. */
+/** The numbers of a list of numbers, or the columns of numbers that every member has under one name. */
 function columnsOf(list: readonly Json[]): readonly (readonly [string, readonly number[]])[] {
   if (list.every((member) => typeof member === 'number')) return [['', list]]
   const [first] = list
@@ -106,7 +106,7 @@ const OPERATIONS: readonly ((a: number, b: number) => number)[] = [
   (a, b) => a / b,
 ]
 
-/** Of two numbers beside it of which at least one has changed; 0 and 1 as operands say nothing. */
+/** Whether the number was and is the result of one operation on two siblings, at least one of which has changed. Operands 0 and 1 are no evidence. */
 function isReckoned([before, was]: readonly [number, Numbers], [after, is]: readonly [number, Numbers]): boolean {
   const names = [...was.keys()].filter((name) => is.has(name))
   return names.some((x) =>
@@ -119,7 +119,7 @@ function isReckoned([before, was]: readonly [number, Numbers], [after, is]: read
   )
 }
 
-/** Rounded to the digits that are shown. */
+/** Whether `shown` is `exact`, rounded to the decimals of `shown`. */
 function isShown(exact: number, shown: number): boolean {
   const decimals = `${shown}`.split('.')[1]?.length ?? 0
   return Math.abs(exact - shown) <= 0.5 * 10 ** -decimals + 1e-9 && (decimals > 0 || Number.isInteger(shown))

@@ -1,6 +1,6 @@
 /**
- * @module What is gone from one place and stands at another: renamed, nested otherwise, a map that became a list. Leaves are paired one to one, and only
- * those that the walk of like paths left over.
+ * @module Moved values: removed at one place and found at another, because they were renamed, nested differently, or turned from a map
+ * into a list. Leaves are paired one to one, and only those that the comparison by equal paths left over.
  */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
@@ -17,18 +17,18 @@ interface Leaf {
   readonly parent: string
   readonly key: string
   readonly value: Scalar
-  /** Keys on the way and names of list members, in any order, with the value: equal where only the nesting differs. */
+  /** Keys on the path and names of list members, sorted, with the value; equal if only the nesting differs. */
   readonly signature: string
 }
 
-/** Leaves that are looked at on either side, and of them those whose new names are looked for one by one. */
+/** Maximum number of leaves read on either side, and of leaves for which renamed keys are searched one by one. */
 const LEAVES_MAX = 4000
 const RENAMED_MAX = 128
 const SMALL_NUMBER = 10
 const TEXT_MIN_CHARS = 3
 const NAMES = ['id', 'key', 'name'] as const
 
-/** Whether a member of a list is gone that goes by an id, and stands there once more with all that it said. */
+/** Whether a removed list member was a duplicate: it has an id, and an equal member remains in the list. */
 export function isSaidOnce({ kind, place, before }: Change, after: JsonObject): boolean {
   if (kind !== 'removed' || typeof place.at(-1) !== 'number' || !isJsonObject(before)) return false
   const list = valueAt(after, place.slice(0, -1).map(String))
@@ -36,14 +36,14 @@ export function isSaidOnce({ kind, place, before }: Change, after: JsonObject): 
   return list.some((member) => isEqual(member as Json, before))
 }
 
-/** Changes whose established value stands, whole, among what is new. */
+/** Changes whose established value is found, as a whole, among the added values. */
 export function movedAmong(
   before: JsonObject,
   changes: readonly Change[],
   gains: readonly Gain[],
 ): ReadonlySet<Change> {
   const gone = changes.filter(({ kind }) => kind === 'removed' || kind === 'changed')
-  // A new member of a list is a thing of its own: what it says is no counterpart of what another one said.
+  // A new list member is a separate thing, so its values are no counterparts of values that another one had.
   const isOutside = ({ place }: Gain): boolean => !place.some((token) => typeof token === 'number')
   const added = [...gains.filter(isOutside), ...gone.flatMap(rebuiltAt)]
   if (gone.length === 0 || added.length === 0) return new Set()
@@ -66,7 +66,7 @@ export function movedAmong(
   return moved
 }
 
-/** What took the place of an object or a list that has another form now. */
+/** The new value of an object or a list that was replaced by a container of another form. */
 function rebuiltAt({ afterPlace, before, after }: Change): readonly Gain[] {
   const isRebuilt = typeof before === 'object' && before !== null && typeof after === 'object' && after !== null
   return isRebuilt && afterPlace !== undefined ? [{ place: afterPlace, value: after }] : []
@@ -82,7 +82,7 @@ function grouped(leaves: Iterable<Leaf>, by: (leaf: Leaf) => string): ReadonlyMa
   return groups
 }
 
-/** Undefined where one of them has none. */
+/** The counterparts of all leaves; undefined if a leaf has none. */
 function counterpartsOf(
   leaves: readonly Leaf[],
   bySignature: ReadonlyMap<string, readonly Leaf[]>,
@@ -97,7 +97,7 @@ function counterpartsOf(
   return taken.size === 0 ? undefined : taken
 }
 
-/** A scalar that is gone, and stands under another key beside the same neighbours, or under its own key elsewhere: each of the two alone in that. */
+/** Removed scalars whose value is now under another key of the same object, or under the same key at another place. Only unambiguous pairs count. */
 function renamed(gone: readonly Change[], free: ReadonlySet<Leaf>, before: JsonObject): readonly Change[] {
   const scalars = gone
     .filter((change) => change.kind === 'removed' && isTelling(change.before))
@@ -120,13 +120,13 @@ function renamed(gone: readonly Change[], free: ReadonlySet<Leaf>, before: JsonO
   return found
 }
 
-/** Small numbers, short words and switches stand everywhere. */
+/** Whether the value is specific; small numbers, short words and booleans occur everywhere. */
 function isTelling(value: Json): boolean {
   if (typeof value === 'number') return Math.abs(value) >= SMALL_NUMBER || !Number.isInteger(value)
   return typeof value === 'string' && value.trim().length >= TEXT_MIN_CHARS
 }
 
-/** One lies inside what holds the other, and the two keys share a word, or stand beside more than the one that is gone. */
+/** Whether the parent of one leaf contains the other, and the keys share a word or the removed leaf had siblings. */
 function isRelated(leaf: Leaf, other: Leaf, before: JsonObject): boolean {
   if (!`${other.parent}/`.startsWith(`${leaf.parent}/`) && !`${leaf.parent}/`.startsWith(`${other.parent}/`))
     return false
@@ -142,7 +142,7 @@ function leavesOf(value: Json, place: readonly Token[], leaves: Leaf[] = []): Le
 }
 
 function visit(value: Json, at: { place: Token[]; keys: string[] }, leaves: Leaf[]): void {
-  // One more than are looked at: what is cut has no counterpart.
+  // At most one leaf more than the limit is collected; a value that is cut off finds no counterpart.
   if (leaves.length > LEAVES_MAX) return
   if (typeof value !== 'object' || value === null) {
     const key = `${at.place.findLast((token) => typeof token === 'string') ?? ''}`
@@ -159,14 +159,14 @@ function visit(value: Json, at: { place: Token[]; keys: string[] }, leaves: Leaf
   }
 }
 
-/** A member of a list goes by what the key of a map would say. */
+/** The name of a list member, which corresponds to its key in a map. */
 function nameOf(member: Json): readonly string[] {
   if (!isJsonObject(member)) return []
   for (const key of NAMES) if (typeof member[key] === 'string') return [plainLower(member[key])]
   return []
 }
 
-// Whether two scalars say one thing, each under a key that may name its unit: `max_open_mw: 150` and `max_open_gw: 0.15`.
+// Whether two scalars are equal under keys that may name a unit: `max_open_mw: 150` and `max_open_gw: 0.15`.
 
 const SECONDS = readUnit('seconds') as Unit
 const CLOCK = /^(\d{1,3}):([0-5]\d):([0-5]\d)$/
@@ -178,7 +178,7 @@ function isSameUnder(before: { key: string; value: Scalar }, after: { key: strin
   return isSameScalar(before.value, after.value, placeKind(after.key, false))
 }
 
-/** Of a time of day as well: `01:05:02` is so many seconds to a key that counts them. */
+/** The quantity of a scalar. A time of day counts as seconds: `01:05:02` equals a number under a key that counts seconds. */
 function quantityUnder(key: string, value: Scalar): Quantity | undefined {
   const { unit } = placeKind(key, false)
   if (typeof value === 'number') return unit === undefined ? undefined : { value, unit }

@@ -1,4 +1,4 @@
-/** @module Changes that are usual of an agent's own books: suspect at most, and nothing to say where nothing else speaks against them. */
+/** @module Changes that are usual in an agent's own bookkeeping: suspect at most, and not reported if nothing contradicts them. */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { plainText } from '../../../../projections/plain-text.ts'
@@ -14,14 +14,14 @@ interface Documents {
   readonly after: JsonObject
 }
 
-/** Siblings that are looked at, and ids of a context that are known. */
+/** Maximum number of siblings read, and of names collected from a context. */
 const SIBLINGS_MAX = 64
 const NAMES_MAX = 20_000
 
-/** How a change is usual: `plainly`, or only so that nothing is certain of it. Undefined for one that is not. */
+/** How usual a change is: `plainly`, or `perhaps`, which only means that it is not certain. Undefined for other changes. */
 export type Usual = 'plainly' | 'perhaps'
 
-/** What is said of work once it is done. */
+/** Words that describe finished work. */
 const DONE: ReadonlySet<string> = new Set(
   (
     'done completed complete finished started begun approved signed ready reviewed submitted sent paid delivered notified resolved closed opened processed verified checked ' +
@@ -41,7 +41,7 @@ export function weaklyIn(documents: Documents): (change: Change) => Usual | unde
       const isUsual = (after > before && isCountingKey(keyWords(key))) || hasMovedBeside(change, documents, moved)
       return isUsual ? 'plainly' : undefined
     }
-    // A member of a list of names belongs to it: it points nowhere.
+    // A member of a list of names is part of the list, not a reference.
     if (typeof place.at(-1) === 'number') return undefined
     if (typeof before !== 'string' || typeof after !== 'string' || isReference(key)) return undefined
     names ??= namesIn(documents.after)
@@ -49,7 +49,7 @@ export function weaklyIn(documents: Documents): (change: Change) => Usual | unde
   }
 }
 
-/** A clock that is later now, or a log that has grown, among the members beside it. */
+/** Whether a sibling moved on: a clock that is later now, or a log that has grown. */
 function hasMovedBeside(
   { place, afterPlace, before }: Change,
   documents: Documents,
@@ -82,7 +82,7 @@ function hasMovedOn(before: Json, after: Json): boolean {
   return before.every((member, i) => isEqual(member as Json, after[i] as Json))
 }
 
-/** What goes by a name in a context: values of references and names, and keys of objects that hold objects alone. */
+/** Names in a context: values of references and of names, and keys of objects that contain only objects. */
 function namesIn(context: JsonObject): ReadonlySet<string> {
   const names = new Set<string>()
   const waiting: Json[] = [context]

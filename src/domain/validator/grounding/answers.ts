@@ -1,6 +1,6 @@
 /**
- * @module What tools answered, whole, and to which question. An answer that names nothing is known by what was asked alone: the next answer to
- * the same question takes its place (JUD-36).
+ * @module Whole tool answers, by their question. An answer without names is identified by its question alone, and replaced by the next
+ * answer to the same question (JUD-36).
  */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { plainLower } from '../../../../projections/plain-text.ts'
@@ -11,30 +11,30 @@ import { canonicalText } from '../report.ts'
 import { hashLongList, hashPair, hashText, hashValue, hashWideObject, type KnownHashes } from './hash.ts'
 import type { IsTrusted } from './trusted-tools.ts'
 
-/** Beyond, no answer is known to take the place of another. */
+/** Maximum number of entries; beyond it, no answer is known to replace another. */
 const ENTRIES_MAX = 100_000
-/** What so many questions were answered is nobody's. */
+/** Maximum number of questions that share an answer; beyond it, the answer is attributed to none of them. */
 const ASKING_MAX = 16
 const MEMBERS_MAX = 16
-/** A context cannot hold a larger one. */
+/** Maximum size of an answer, in bytes; a context cannot hold a larger one. */
 const ANSWER_MAX_BYTES = 2 * 1024 * 1024
 const QUESTION_MAX_CHARS = 512
-/** Of one call: values of its arguments that may name what it is about. */
+/** Maximum number and length of argument values of one call that may name its subject. */
 const NAMED_MAX = 64
 const NAMED_MAX_CHARS = 128
 const ENTRY_BYTES = 192
 
-/** Which tool, and what it was asked, as far as that says what the answer is about. */
+/** The tool, and the arguments that determine what the answer is about. */
 export interface ToolQuestion {
   readonly tool: string
   readonly about: string
-  /** Whole values of its arguments, as names are written; absent where they are not known, or too many. */
+  /** Whole argument values, in the form of names; absent if they are unknown or too many. */
   readonly named?: readonly string[]
 }
 
 export interface Answer {
   readonly asked: ToolQuestion
-  /** As it came, and what its texts hold as JSON. */
+  /** The answer as it came, and the JSON contained in its texts. */
   readonly values: readonly Json[]
   readonly revision: number
   readonly bytes: number
@@ -43,16 +43,16 @@ export interface Answer {
 interface Question {
   readonly tool: string
   readonly revision: number
-  /** The latest answer and its members, as pairs of a member's hash and its value's. */
+  /** The latest answer and its members, as pairs of hashes of the member's name and its value. */
   readonly parts: readonly (readonly [member: number, value: number])[]
 }
 
 export interface Answers {
   readonly seed: number
   readonly questions: Map<number, Question>
-  /** Questions that were ever answered so, with the member that was: by the hash of the value. */
+  /** By the hash of a value: all questions that were ever answered with it, and the member of the answer that had it. */
   readonly byValue: Map<number, (readonly [question: number, member: number])[]>
-  /** What an answer looks like: what looks otherwise need not be read. */
+  /** Shape hashes of all answers; a value of another shape need not be read. */
   readonly shapes: Set<number>
   isFull: boolean
 }
@@ -61,20 +61,20 @@ export function noAnswers(seed: number): Answers {
   return { seed, questions: new Map(), byValue: new Map(), shapes: new Set(), isFull: false }
 }
 
-/** Arguments that say when, how often or by which request it is asked say nothing of what about. */
+/** Names of arguments that say when, how often or by which request a question is asked, but not what it is about. */
 const ASKING: ReadonlySet<string> = new Set(
   'n nonce seq sequence now timestamp timeout poll refresh|request id|correlation id|trace id|idempotency key|as of'
     .split('|')
     .flatMap((words, i) => (i === 0 ? words.split(' ') : [words])),
 )
 
-/** The question of a call. `digest` stands for arguments that are not small and flat. */
+/** The question of a call. `digest` identifies arguments that are missing, nested or long. */
 export function toolQuestion(tool: string, args: Json | undefined, digest?: string): ToolQuestion {
   const named = args === undefined ? undefined : namedIn(args)
   return { tool, about: aboutOf(args, digest), ...(named !== undefined && { named }) }
 }
 
-/** Undefined where it may name more than is looked at. */
+/** The argument values that may be names; undefined if there are more than the limit. */
 function namedIn(args: Json): readonly string[] | undefined {
   const named = new Set<string>()
   const waiting: Json[] = [args]
@@ -103,7 +103,7 @@ function isAsking(key: string): boolean {
   return isCounterKey(words) || isClockKey(words) || ASKING.has(words.join(' '))
 }
 
-/** Remembers an answer, and of an object its lists and objects: an agent may keep either. */
+/** Records an answer and, if it is an object, its lists and objects, because an agent may keep any of them. */
 export function* addAnswer(answers: Answers, { asked, values, revision, bytes }: Answer, pauses: Pauses): Paced<void> {
   if (answers.isFull) return
   const { seed, questions, byValue, shapes } = answers
@@ -121,7 +121,7 @@ export function* addAnswer(answers: Answers, { asked, values, revision, bytes }:
       byValue.set(pair[1], asking)
     }
   }
-  // One that is stored beside the events may be read after a later one.
+  // An answer that is stored outside the events may be read after a later one.
   if (revision >= (questions.get(question)?.revision ?? 0)) questions.set(question, { tool, revision, parts })
   if (questions.size + byValue.size + shapes.size <= ENTRIES_MAX) return
   answers.isFull = true
@@ -135,8 +135,8 @@ function partsOf(value: Json): readonly (readonly [string, Json])[] {
 }
 
 /**
- * The latest answer, where it is `after` and an earlier one to the same question was `before`. Undefined too where another question to the tool
- * was once answered `before` and is not `after` now: then nobody can say which of them is meant.
+ * The latest answer, if it is `after` and an earlier one to the same question was `before`. Also undefined if another question to the tool
+ * was once answered `before` and its answer is not `after` now, because it is then unknown which of them is meant.
  */
 export function replacing(
   { questions, byValue }: Answers,
@@ -165,13 +165,13 @@ interface Hashing {
   readonly pauses: Pauses
 }
 
-/** Of a whole value, wherever it stands; read in pieces. */
+/** Hash of a whole value, independent of its place; computed in pieces. */
 export function* wholeHash(seed: number, value: Json, hashing: Hashing): Paced<number> {
   yield* hashInside(seed, value, hashing)
   return hashPair(seed, 3, hashValue(seed, '', value, hashing.hashes))
 }
 
-/** What lies deeper is hashed first, so that no step reads more than the members of one list or object. */
+/** Hashes inner values first, so that no step reads more than the members of one list or object. */
 function* hashInside(seed: number, value: Json, { hashes, pauses }: Hashing): Paced<void> {
   const waiting: { readonly key: string; readonly value: Json; readonly isOpen: boolean }[] = [
     { key: '', value, isOpen: false },

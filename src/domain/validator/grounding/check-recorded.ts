@@ -1,4 +1,4 @@
-/** @module Rules `disagrees-with-tool`, `ungrounded`, `derived` and `evidence-truncated`: what is new in a handoff against what the run's tools answered. */
+/** @module Rules `disagrees-with-tool`, `ungrounded`, `derived` and `evidence-truncated`: compares new values of a handoff with the run's tool results. */
 
 import { protectedBy } from '../../../../projections/protected-keys.ts'
 import { sortedKeys } from '../../../../projections/set-text.ts'
@@ -18,16 +18,16 @@ import type { RecordedRow } from './row-index.ts'
 import { disagreeingLeaves, type Lookup, lookupIn, sameRows } from './same-row.ts'
 import type { Tools } from './trusted-tools.ts'
 
-/** Smaller numbers count things: they are in every text. */
+/** Smaller numbers are not looked up, because they are mostly counts and occur in every text. */
 export const SMALL_NUMBER = 10
 const PROSE_WORDS_MIN = 7
 const PROSE_MIN_CHARS = 100
-/** Of a row, a member of a list, and a new leaf that is looked up. */
+/** Steps per row, per list member, and per new leaf that is looked up. */
 const ROW_STEPS = 40
 const MEMBER_STEPS = 15
 const LEAF_STEPS = 10
 
-/** The evidence is settled. */
+/** The evidence must be settled. */
 export function* checkRecorded(
   input: GroundsInput,
   by: { readonly evidence: Evidence; readonly mode: 'warn' | 'reject'; readonly pauses: Pauses },
@@ -79,7 +79,7 @@ function* checkRows({ input, report, severity, superseded, pauses }: Checking, l
   }
 }
 
-/** The context itself, or what it is wrapped in, is a row only where the key that holds it is its name, as in `{users: {mia_li_3668: ...}}`. */
+/** Whether the row is the context itself or a wrapper of it. Such a row is compared only if its key is its name, as in `{users: {mia_li_3668: ...}}`. */
 function isContext({ place, names }: Row, trunk: Trunk): boolean {
   return isWhole(place, trunk) && !names.some(({ rel }) => rel === undefined)
 }
@@ -128,13 +128,13 @@ function isProse(text: string): boolean {
   return text.length >= PROSE_MIN_CHARS || text.split(/\s+/).length >= PROSE_WORDS_MIN
 }
 
-/** What stands already was judged when it came. */
+/** Whether the place already has this value in the established context; it was judged when it was handed over. */
 function isStanding({ before }: GroundsInput, place: readonly Token[], value: Json): boolean {
   const established = valueAt(before, place.map(String))
   return established !== undefined && isEqual(established, value)
 }
 
-/** Answers whether some leaf could not be judged. */
+/** Returns whether a leaf could not be judged. */
 function* checkLeaves(checking: Checking): Paced<boolean> {
   const { input, evidence, report, severity, superseded, pauses } = checking
   const budget: LookupBudget = { charsLeft: LOOKUP_MAX_CHARS }
@@ -166,7 +166,7 @@ interface NewLeaf {
   readonly leaf: string | number
 }
 
-/** Names under `entities`, and numbers there and under `facts`, that do not stand at the same place already. */
+/** Names under `entities`, and numbers there and under `facts`, that are not at the same place in the established context. */
 function newLeaves(input: GroundsInput): readonly NewLeaf[] {
   const leaves: NewLeaf[] = []
   const { place: above, before, after } = levelsOf(input.before, input.after, input.trunk).at(-1) as Level
@@ -217,16 +217,16 @@ function leavesOf(value: Json, found: Set<Json> = new Set()): Set<Json> {
   return found
 }
 
-// What the checks against the recorded results share: what is compared, by which evidence, and where findings go.
+// Inputs that the checks against recorded results share: the documents, the evidence, and the report.
 
 interface GroundsInput {
   readonly before: JsonObject
   readonly after: JsonObject
   readonly policy: ResolvedPolicy
-  /** Where the context begins. */
+  /** The start of the context. */
   readonly trunk: Trunk
   readonly supersedes?: readonly Supersession[] | undefined
-  /** What the policy says of the tools. */
+  /** The policy's rules for tools. */
   readonly tools: Tools
 }
 
@@ -239,13 +239,13 @@ interface Checking {
   readonly pauses: Pauses
 }
 
-// An action handed over as done, whose recorded call failed, is `disagrees-with-tool`.
+// An action that is handed over as done although its recorded call failed is `disagrees-with-tool`.
 
 const DONE =
   /^(?:done|completed?|finished|succeeded|success|successful|fulfilled|executed|confirmed|booked|sent|paid|issued|resolved|ok|approved|updated|cancelled|canceled|refunded|applied)$/i
 const STATES = ['status', 'state', 'outcome', 'result']
 const CALLS = ['callId', 'call_id', 'toolCallId', 'tool_call_id', 'call', 'id']
-/** Of an object that is looked at. */
+/** Steps per object that is checked. */
 const OBJECT_STEPS = 10
 const TOOLS = ['tool', 'tool_name', 'toolName', 'name', 'action', 'type', 'what']
 
@@ -320,15 +320,15 @@ function failedCallOf(action: JsonObject, results: Outcomes, isAction: boolean):
   return undefined
 }
 
-// Numbers that follow from what stands around them: a count, a sum, a difference or a product.
+// Numbers that follow from values around them: a count, a sum, a difference or a product.
 
-/** Numbers around one: pairs of them are tried. */
+/** Maximum number of surrounding numbers whose pairs are tried as operands. */
 const OPERANDS_MAX = 24
 const MEMBERS_MAX = 2_000
-/** What one handoff may have worked out, and the values that may be looked at for it. */
+/** Maximum number of derivations tried per handoff, and of values read for them. */
 const TRIES_MAX = 200
 const STEPS_MAX = 200_000
-/** Of a try: pairs of its operands. */
+/** Steps per try, for the pairs of its operands. */
 const TRY_STEPS = 1_000
 
 class Derivations {
@@ -340,7 +340,7 @@ class Derivations {
     this.#after = after
   }
 
-  /** How the number at a place follows from its surroundings, in words. */
+  /** The derivation of the number at a place from the values around it, in words; undefined if there is none. */
   of(place: readonly Token[], number: number, pauses: Pauses): string | undefined {
     if (--this.#triesLeft < 0) return undefined
     const { stepsLeft } = this.#work

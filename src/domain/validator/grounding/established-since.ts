@@ -1,4 +1,4 @@
-/** @module Since which event each value of the context stands: a tree that holds the places that have changed, and nothing else; and which handoff established what a finding is about (JUD-26). */
+/** @module The event that established each value of the context, as a tree of changed places only; and the handoff behind a finding's value (JUD-26). */
 
 import type { EstablishedStep, RunState } from '../../../../projections/run-state.ts'
 import type { Finding } from '../../../../schemas/finding.ts'
@@ -14,7 +14,7 @@ type Below = { [key: string]: Since }
 
 export const SINCE_START: Since = { revision: -1 }
 
-/** The tree after a change of the context at an event: the one before it, changed, which is of no use any more. What stands as it stood costs a look. */
+/** The tree after an event changed the context. The tree passed in is modified and must not be used again. Unchanged values cost one comparison each. */
 export function sinceAfter(since: Since, [before, after]: readonly [Json, Json], revision: number): Since {
   if (before === after) return since
   if (!isContainer(before) || !isContainer(after) || Array.isArray(before) !== Array.isArray(after)) return { revision }
@@ -22,7 +22,7 @@ export function sinceAfter(since: Since, [before, after]: readonly [Json, Json],
   let retainedKeys = 0
   for (const key of Object.keys(after)) {
     const [was, is] = [before[key] as Json, after[key] as Json]
-    // No value of a context is what an object inherits, and no object inherits a text or a number.
+    // A context value is never identical to an inherited member, and no inherited member is a string or a number; only other values need `hasOwn`.
     const isRetained = was === is || typeof was === 'string' || typeof was === 'number' || Object.hasOwn(before, key)
     if (isRetained) retainedKeys += 1
     if (was === is) continue
@@ -54,13 +54,13 @@ function isContainer(value: Json): value is { [key: string]: Json } {
   return typeof value === 'object' && value !== null
 }
 
-/** Of a tree that was loaded, too: a key may be called as a member that every object has. */
+/** The own child of a key. A loaded tree has a prototype, so a key such as `constructor` must not find an inherited member. */
 function childOf(below: Below | undefined, key: string): Since | undefined {
   const child = below?.[key]
   return typeof child?.revision === 'number' ? child : undefined
 }
 
-/** Findings about something established, each with what established it; others as they are. `since` is as old as the state. */
+/** Adds to findings on established values the step that established them; other findings stay unchanged. `since` must be of the same state. */
 export function withEstablishingStep(
   findings: readonly Finding[],
   { context, lineage }: Pick<RunState, 'context' | 'lineage'>,
@@ -74,12 +74,12 @@ export function withEstablishingStep(
   })
 }
 
-/** The agent whose handoff established the value of a place. Empty for what the run began with. */
+/** The agent whose handoff established the value of a place; empty for a value that the run started with. */
 export function agentAt({ lineage }: Pick<RunState, 'lineage'>, place: readonly string[], since: Since): string {
   return stepAt(lineage, sinceAt(since, place)).agent
 }
 
-/** The last step no later than a revision; the first one where there is none: what a run begins with was never changed. */
+/** The last step at or before a revision; the first step if there is none, because values from the start of the run were never changed. */
 function stepAt(lineage: readonly EstablishedStep[], revision: number): EstablishedStep {
   let [low, high] = [0, lineage.length - 1]
   while (low < high) {

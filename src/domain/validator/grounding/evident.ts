@@ -1,4 +1,4 @@
-/** @module Whether a tool answered the established value of a place, of the same thing and under the same keys, and no tool the new one. */
+/** @module Whether a tool answered the established value of a place, for the same thing and under the same keys, and no tool the new value. */
 import { isReference } from '../../../../projections/list-identity.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer } from '../../../../schemas/json-pointer.ts'
@@ -11,7 +11,7 @@ import type { RecordedRow } from './row-index.ts'
 import { lookupIn, sameRows } from './same-row.ts'
 import type { Tools } from './trusted-tools.ts'
 
-/** Of a row that is read. */
+/** Steps per row that is read. */
 const ROW_STEPS = 30
 
 interface Leaf {
@@ -19,10 +19,10 @@ interface Leaf {
   readonly rel: string
 }
 
-/** Of a change, or of a place of which one is asked for. */
+/** Takes a change, or a place with an assumed change. */
 export type IsEvident = (change: Pick<Change, 'kind' | 'place' | 'before' | 'after'>) => boolean
 
-/** The evidence is settled. The established context is read when the first change is asked about. */
+/** The evidence must be settled. The established context is read at the first query. */
 export function evidentIn(
   { results }: Evidence,
   { before, tools }: { readonly before: JsonObject; readonly tools: Tools },
@@ -57,7 +57,7 @@ function leavesOf(before: JsonObject, pauses: Pauses): ReadonlyMap<string, Leaf>
   return leaves
 }
 
-/** Whether a recorded row names, under a reference of this one, something else. */
+/** Whether a recorded row has another value under one of this row's references, and so is about another thing. */
 function isOther({ hashOf }: RecordedRow, rel: string, hash: number): boolean {
   if (!isReference(rel.slice(rel.lastIndexOf('/') + 1))) return false
   const recorded = hashOf(rel)

@@ -1,10 +1,10 @@
-/** @module Seeded hashes of what is recorded: 31 bits each. Who does not know the seed cannot make two values meet. */
+/** @module Seeded 31-bit hashes of recorded values. Without knowledge of the seed, collisions cannot be constructed. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { type Scalar, scalarText } from '../meaning/scalars.ts'
 
-/** Of a member of a list. */
+/** Steps per list member. */
 const MEMBER_STEPS = 15
 
 export function hashText(seed: number, text: string): number {
@@ -20,15 +20,15 @@ export function hashPair(seed: number, a: number, b: number): number {
   return finish(Math.imul(finish(seed ^ a), 0x85ebca6b) + b)
 }
 
-/** Equal for scalars that say the same under the key. */
+/** Equal for scalars that have the same meaning under the key. */
 export function hashScalar(seed: number, key: string, value: Scalar): number {
   return hashText(seed, scalarText(value, placeKind(key, false)))
 }
 
-/** Hashes of lists and objects, by the key they were made under: what lies in one another is read once. */
+/** Cache of hashes of lists and objects, with the key each was computed under, so that nested values are read once. */
 export type KnownHashes = Map<object, { readonly key: string; readonly hash: number }>
 
-/** Of a whole value: lists in their order, objects whatever the order of their keys. */
+/** Hash of a whole value; it depends on the order of lists, but not on the order of keys. */
 export function hashValue(seed: number, key: string, value: Json, known: KnownHashes): number {
   if (typeof value !== 'object' || value === null) return hashScalar(seed, key, value)
   const made = known.get(value)
@@ -38,7 +38,7 @@ export function hashValue(seed: number, key: string, value: Json, known: KnownHa
   return hash
 }
 
-/** As `hashValue` of a list will answer from then on: a long one is read in pieces. `visit` gets each hash. */
+/** Computes, in pieces, the hash that `hashValue` returns for a long list, and caches it. `visit` receives each member with its hash. */
 export function* hashLongList(
   { seed, key, list }: { readonly seed: number; readonly key: string; readonly list: readonly Json[] },
   known: KnownHashes,
@@ -57,7 +57,7 @@ export function* hashLongList(
   return hash
 }
 
-/** As `hashValue` of an object will answer from then on: a wide one is read in pieces. */
+/** Computes, in pieces, the hash that `hashValue` returns for a wide object, and caches it. */
 export function* hashWideObject(
   { seed, key, object }: { readonly seed: number; readonly key: string; readonly object: JsonObject },
   known: KnownHashes,

@@ -1,6 +1,6 @@
 /**
- * @module State words that a run has left, by place (JUD-10). Members of lists are known by their identity, wherever they stand; where they have none,
- * nothing is remembered of them.
+ * @module State words that a run has left, by place (JUD-10). List members are identified by their identity, at any index; for members
+ * without one, nothing is remembered.
  */
 import { identityCandidates, identityText } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
@@ -10,24 +10,24 @@ import { canonicalState, isStateKey } from '../meaning/states.ts'
 
 interface LeftWord {
   readonly word: string
-  /** Revision of the event that another word came with. */
+  /** Revision of the event that replaced the word. */
   readonly at: number
 }
 
-/** By the text of a place. */
+/** Left words, by the text of their place. */
 export type LeftWords = Map<string, readonly LeftWord[]>
 
-/** Beyond these nothing more is remembered: a run that moves ten thousand states has other guards. */
+/** Limits beyond which nothing more is remembered; a run with more states needs other safeguards. */
 const PLACES_MAX = 10_000
 const WORDS_MAX = 32
 const DEPTH_MAX = 64
 
-/** Notes which words the context was moved from by the event at `revision`. A word that is there again is left no more. */
+/** Records the state words that the event at `revision` replaced. A word that is current again no longer counts as left. */
 export function noteLeft(left: LeftWords, [before, after]: readonly [Json, Json], revision: number): void {
   note({ left, revision }, [before, after], ROOT)
 }
 
-/** What was left after an event that the run went back to was never left. */
+/** Forgets words that were left after the event that the run was rewound to. */
 export function forgetLeft(left: LeftWords, revision: number): void {
   for (const [place, words] of left) {
     const current = words.filter(({ at }) => at <= revision)
@@ -36,10 +36,10 @@ export function forgetLeft(left: LeftWords, revision: number): void {
   }
 }
 
-/** What the members of lists are known by, once somebody has asked. */
+/** Cache of the identity texts of list members. */
 type KnownMembers = Map<readonly Json[], ReadonlyMap<Json, string>>
 
-/** Whether the run has left a word at a place of its context. */
+/** Returns a check whether the run has left a word at a place of its context. */
 export function leftWordsOf(left: LeftWords, context: JsonObject): (place: readonly Token[], word: string) => boolean {
   const known: KnownMembers = new Map()
   return (place, word) => left.size > 0 && wasLeft(left, word, placeText(context, place, known))
@@ -56,7 +56,7 @@ interface Noting {
   readonly revision: number
 }
 
-/** A place, as a link to the one above it: its text is made where it is needed, and most are not. */
+/** A place as a link to its parent. Its text is built on demand, because most places never need it. */
 interface Here {
   readonly above: Here | undefined
   readonly token: string
@@ -107,7 +107,7 @@ function noteWord({ left, revision }: Noting, [a, b]: readonly [string, string],
     left.set(place, [...words.slice(1 - WORDS_MAX), { word: was, at: revision }])
 }
 
-/** Objects of a list by what they are known by: the first of the usual keys that each of them has, no two the same. */
+/** Objects of a list by identity text, using the first usual key that every member has with distinct values. */
 function memberTexts(list: readonly Json[], key: string): ReadonlyMap<string, JsonObject> | undefined {
   for (const identity of identityCandidates(list, key)) {
     const members = new Map<string, JsonObject>()

@@ -1,4 +1,4 @@
-/** @module A change that a later recorded result made: the same thing, the same path from it on, exactly the new value (JUD-19). */
+/** @module Permits a change that matches a later tool result: the same thing, the same path below it, and exactly the new value (JUD-19). */
 import { keyWords, singular } from '../../../../projections/key-words.ts'
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
@@ -16,13 +16,13 @@ import type { RecordedRow } from './row-index.ts'
 import { isRecordedWhole, type Lookup, lookupIn, sameRows, wholeRows } from './same-row.ts'
 import type { Tools } from './trusted-tools.ts'
 
-/** Of a row that is read, and of a change that is looked for in one. */
+/** Steps per row that is read, per change that is looked up in a row, and per value on a path. */
 const ROW_STEPS = 30
 const HOLDING_STEPS = 20
 const PLACE_STEPS = 5
 const LONG_LIST = 256
 
-/** Whether something new is, whole, what a tool answered: it says what it is about. The evidence is settled. */
+/** Returns a check whether an added object is, as a whole, a tool's answer that names its subject. The evidence must be settled. */
 export function recordedGain(
   { results }: Evidence,
   { isTrusted }: Tools,
@@ -34,7 +34,7 @@ export function recordedGain(
   return function* ({ place, value }) {
     if (!isJsonObject(value)) return false
     for (const row of rowsIn(underKeys(place, value))) {
-      // That is the object itself, with the keys it stands under; what comes after it lies inside.
+      // The row is the object itself, with the keys above it; later rows are inside it.
       if (row.place.length > place.length) return false
       if (row.place.length < place.length) continue
       yield* hashLists(row, lookup)
@@ -44,12 +44,12 @@ export function recordedGain(
   }
 }
 
-/** Lists are left out: a member stands under the key of its list either way. */
+/** Wraps a value in the keys of its place. An index becomes a one-member list, because a member is found under the key of its list. */
 function underKeys(place: readonly Token[], value: Json): Json {
   return place.reduceRight<Json>((inner, token) => (typeof token === 'number' ? [inner] : { [token]: inner }), value)
 }
 
-/** Long lists are read in pieces before they are compared. */
+/** Hashes long lists in pieces before they are compared. */
 function* hashLists({ lists }: Row, { index, hashes, pauses }: Lookup): Paced<void> {
   for (const { rel, list } of lists) {
     if (list.length < LONG_LIST || hashes.has(list)) continue
@@ -57,7 +57,7 @@ function* hashLists({ lists }: Row, { index, hashes, pauses }: Lookup): Paced<vo
   }
 }
 
-/** What is permitted because a tool answered it. The evidence is settled. */
+/** Returns the excuse for changes that a tool's answer permits. The evidence must be settled. */
 export function* movedByTool(
   { results }: Evidence,
   documents: Documents & { readonly tools: Tools },
@@ -86,7 +86,7 @@ export function* movedByTool(
   }
 }
 
-/** The values that stand on the way to a place, the whole context first; shorter where the way ends. */
+/** The values on the path to a place, starting with the whole context; shorter if the path ends early. */
 function valuesOn(after: JsonObject, place: readonly Token[]): readonly Json[] {
   const values: Json[] = [after]
   for (const token of place) {
@@ -102,14 +102,14 @@ interface Search {
   readonly tools: Tools
   readonly rows: ReadonlyMap<JsonObject, Row>
   readonly after: JsonObject
-  /** What is known of each row, by the name that it is not looked up by. */
+  /** Cache of the recorded rows of each row, by the name that is excluded from the look-up. */
   readonly known: Map<Row, Map<string | undefined, readonly RecordedRow[]>>
-  /** Event by which the value stands. */
+  /** Revision of the event that established the value. */
   readonly since: number
 }
 
 function sourceOf(change: Change, search: Search): RecordedRow | undefined {
-  // What is gone shows in what holds it now: a list or an object without it.
+  // A removed value shows in its container: a list or an object without it.
   const place = change.afterPlace ?? change.place.slice(0, -1)
   const values = valuesOn(search.after, place)
   search.lookup.pauses.count(PLACE_STEPS * values.length)
@@ -130,7 +130,7 @@ function sourceOf(change: Change, search: Search): RecordedRow | undefined {
   return undefined
 }
 
-/** The path from a row on; undefined where it is longer than any that rows are known to have. */
+/** The path relative to a row; undefined if it is longer than any recorded path. */
 function relOf(place: readonly Token[], end: number, to: number): string | undefined {
   let rel = `${place[end]}`
   for (let i = end + 1; i < to && rel.length <= REL_MAX_CHARS; i++) rel += `/${place[i]}`
@@ -144,7 +144,7 @@ interface HeldMember {
   readonly value: Scalar | readonly Json[]
 }
 
-/** The latest row about the same thing that has something at the path, where that is exactly what stands there now. */
+/** The latest recorded row about the same thing that has a value at the path, if that value is exactly the new one. */
 function holding(row: Row, { place, rel, key, value }: HeldMember, search: Search): RecordedRow | undefined {
   const { lookup, tools, since } = search
   const { index, hashes } = lookup
@@ -159,14 +159,14 @@ function holding(row: Row, { place, rel, key, value }: HeldMember, search: Searc
   for (const each of candidates) if (each.revision >= (latest?.revision ?? 0)) latest = each
   if (latest === undefined || latest.revision <= since) return undefined
   const hash = isList ? hashValue(index.seed, key, value, hashes) : index.leafHash(rel, value)
-  // Several rows of one name in one result cannot be distinguished: then all of them say so, or none does.
+  // Several rows with one name in one result cannot be distinguished, so all of them must have the value.
   const holds = candidates.every((each) => each.revision !== latest.revision || each.hashOf(recordedRel) === hash)
   if (!holds || row.names.some((name) => name.rel !== rel && isOwnName(row, name))) return holds ? latest : undefined
   const whole = new Set(wholeRows(lookup, row))
   return candidates.some((each) => each.revision === latest.revision && whole.has(each.row)) ? latest : undefined
 }
 
-/** Rows of the same name, inside the same things; a member says nothing about itself. */
+/** Recorded rows with the same name within the same parents. The member at `rel` is not used to identify its own row. */
 function knownRows({ lookup, known }: Search, row: Row, rel: string): readonly RecordedRow[] {
   const without = row.names.some((name) => name.rel === rel) ? rel : undefined
   const made = known.get(row)?.get(without)
@@ -188,7 +188,7 @@ function namedRows(lookup: Lookup, row: Row, without: string | undefined): reado
   return about.filter((each) => each.parent !== undefined && parents.has(each.parent))
 }
 
-/** The key it stands under, its id, or the reference that its list is named after; another reference may be of many. */
+/** Whether the name is the row's own: its key, its id, or the reference that its list is named after. Other references may be shared by many rows. */
 function isOwnName({ key, place }: Row, { rel }: RowName): boolean {
   if (rel === undefined || rel === 'id' || rel === 'uuid') return true
   const what = singular(keyWords(key).at(-1) ?? '')

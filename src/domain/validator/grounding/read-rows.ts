@@ -1,6 +1,6 @@
 /**
- * @module The objects of a value as rows: each with the names it is known by and its leaves, objects inside it that are no things of their own
- * laid flat. Results of tools and contexts are read alike, so that a row of one is found in the other.
+ * @module Reads the objects of a value as rows, each with its names and its leaves; nested objects that are no separate things are
+ * flattened into their row. Tool results and contexts are read alike, so that a row of one is found in the other.
  */
 import { keyWords, singular } from '../../../../projections/key-words.ts'
 import { identityCandidates, identityText, isReference } from '../../../../projections/list-identity.ts'
@@ -12,33 +12,33 @@ import type { Scalar } from '../meaning/scalars.ts'
 
 export interface RowName {
   readonly text: string
-  /** The member that says it; undefined where the row stands under it as its key. */
+  /** The member that holds the name; undefined if the name is the key of the row. */
   readonly rel: string | undefined
 }
 
 export interface Row {
-  /** Where the object is in the value that is read. */
+  /** Place of the object in the value that is read. */
   readonly place: readonly Token[]
   readonly object: JsonObject
-  /** The key it stands under; for a member of a list, that of the list. */
+  /** The key of the object; for a list member, the key of the list. */
   readonly key: string
   readonly names: readonly RowName[]
   readonly parent: Row | undefined
-  /** Paths of the leaves from the row on, joined by `/`, in an order of their own. */
+  /** Paths of the leaves relative to the row, joined by `/`, in key order. */
   readonly rels: string[]
   readonly values: Scalar[]
   readonly lists: { readonly rel: string; readonly list: readonly Json[] }[]
 }
 
-/** Leaves of one row that are looked at. */
+/** Maximum number of leaves read per row. */
 const ROW_LEAVES_MAX = 256
-/** A longer path is no name that a tool and an agent share. */
+/** Maximum length of a path, in characters; a tool and an agent do not share longer ones. */
 export const REL_MAX_CHARS = 1024
 const NAMES_MAX = 4
 const NAME_MAX_CHARS = 128
 const DISTINCTIVE_MIN_CHARS = 4
 
-/** Outer rows before those inside them, one at a time, however deep they stand. */
+/** Yields outer rows before inner ones, one at a time, at any depth. */
 export function* rowsIn(value: Json): Generator<Row, void, void> {
   const waiting: Inside[] = [{ value, place: [], key: '', mapKey: undefined, parent: undefined }]
   for (let inside = waiting.pop(); inside !== undefined; inside = waiting.pop()) {
@@ -51,12 +51,12 @@ interface Inside {
   readonly value: Json
   readonly place: readonly Token[]
   readonly key: string
-  /** Where the object stands under a key that may be its name: that key. */
+  /** The key of the object, if it may be the object's name. */
   readonly mapKey: string | undefined
   readonly parent: Row | undefined
 }
 
-/** The first is taken from the end. */
+/** Pushes the members in reverse order, because values are taken from the end. */
 function waitForMembers(waiting: Inside[], { value, place, key, parent }: Inside): void {
   const list = value as readonly Json[]
   for (let i = list.length - 1; i >= 0; i--) {
@@ -93,7 +93,7 @@ interface Below extends Omit<Inside, 'parent' | 'place'> {
 
 interface Laying {
   readonly path: readonly string[]
-  /** What the paths of its leaves begin with. */
+  /** Prefix of the paths of its leaves. */
   readonly before: string
   readonly key: string
   readonly below: Below[]
@@ -112,14 +112,14 @@ function layFlat(row: Row, object: JsonObject, { path, before, key: above, below
       row.rels.push(rel)
       row.values.push(value as Scalar)
     } else if (isDistinctive(key) || Object.keys(value).some(isReference) || isMap()) {
-      // Under `order` stands whichever order it is; under `orders` or `NO6JO3` the key names it.
+      // The key `order` does not identify the order under it, whereas `NO6JO3`, or a key below `orders`, names it.
       const mapKey = isDistinctive(key) || isMap() ? key : undefined
       below.push({ path: [...path, key], value, key: isDistinctive(key) ? above : key, mapKey })
     } else layFlat(row, value, { path: [...path, key], before: `${rel}/`, key, below })
   }
 }
 
-/** Whether the members of an object are things of one kind, as under `orders`; looked up once, and only when asked. */
+/** Whether the members of an object are things of one kind, as under `orders`; computed on the first call. */
 function mapOfThings(object: JsonObject, key: string): () => boolean {
   let answer: boolean | undefined
   return () => {
@@ -129,7 +129,7 @@ function mapOfThings(object: JsonObject, key: string): () => boolean {
   }
 }
 
-/** `NO6JO3`, `mia_li_3668`: one thing, wherever it is named. */
+/** Whether a text identifies one thing wherever it occurs: `NO6JO3`, `mia_li_3668`. */
 function isDistinctive(text: string): boolean {
   return text.length >= DISTINCTIVE_MIN_CHARS && /\d/.test(text) && /[a-z]/i.test(text) && !text.includes(' ')
 }

@@ -1,5 +1,5 @@
 /**
- * @module What the tools of a run answered: rows, whole values, and which calls failed. Results wait as they came until a handoff asks about them:
+ * @module Tool results of a run: rows, whole values, and failed calls. Results are queued unread until a handoff needs them, so that
  * recording one costs nothing.
  */
 import { keyWords } from '../../../../projections/key-words.ts'
@@ -19,16 +19,16 @@ import { SINCE_START, type Since } from './established-since.ts'
 import type { LeftWords } from './left-words.ts'
 import { RowIndex, type RowIndexDump } from './row-index.ts'
 
-/** Waiting results take at most so much memory before they are indexed, whoever asks for them or not. */
+/** Maximum memory of queued results, in bytes; beyond it they are indexed even if no handoff needs them. */
 const WAITING_MAX_BYTES = 512 * 1024
-/** Of the words that were left at a place, about. */
+/** Approximate memory of the left words of one place, in bytes. */
 const LEFT_BYTES = 512
-/** Of what a call asked, at most about. */
+/** Maximum memory of a pending question, in bytes, approximately. */
 const QUESTION_BYTES = 1_024
-/** Of a value, and of a character of a text, that is to be known again. */
+/** Steps per value to be recognised later, and per character of a text. */
 const KNOW_STEPS = 5
 const TEXT_STEPS = 0.1
-/** A longer text is read as a text alone. */
+/** Maximum length of a text that is also parsed as JSON, in characters. */
 const PARSED_MAX_CHARS = 256 * 1024
 const JSON_BEGINS = /^\s*[[{]/
 const FAILED_MAX = 10_000
@@ -45,14 +45,14 @@ export interface RecordedResults {
   waitingBytes: number
   index: RowIndex | undefined
   readonly answers: Answers
-  /** What calls asked whose answers are still to come. */
+  /** Questions of calls that have no answer yet, by call id. */
   readonly asked: Map<string, ToolQuestion>
   readonly failed: Map<string, FailedCall>
-  /** Tools of which a call has succeeded. */
+  /** Tools with at least one successful call. */
   readonly succeeded: Set<string>
-  /** Since which event the values of the context stand. */
+  /** The event that established each value of the context. */
   since: Since
-  /** State words that were left on the way to it. */
+  /** State words that the run has left on the way to its current context. */
   readonly left: LeftWords
 }
 
@@ -74,9 +74,9 @@ export function noResults(seed = 0): RecordedResults {
 export interface Result {
   readonly value: Json
   readonly revision: number
-  /** Absent where nobody knows which tool it was. */
+  /** Absent if the tool is unknown. */
   readonly asked?: ToolQuestion | undefined
-  /** Memory that it takes while it waits. */
+  /** Memory of the result while it is queued, in bytes. */
   readonly bytes: number
 }
 
@@ -85,14 +85,14 @@ export function addResult(results: RecordedResults, { bytes, ...result }: Result
   results.waitingBytes += bytes
 }
 
-/** What the call asked; its answer has come. */
+/** Returns the question of a call whose answer has arrived, and removes it. */
 export function takeQuestion({ asked }: RecordedResults, callId: string): ToolQuestion | undefined {
   const found = asked.get(callId)
   asked.delete(callId)
   return found
 }
 
-/** Whether those that wait take enough memory to be indexed now. */
+/** Whether the queued results take so much memory that they must be indexed now. */
 export function isOverdue({ waitingBytes }: RecordedResults): boolean {
   return waitingBytes > WAITING_MAX_BYTES
 }
@@ -104,7 +104,7 @@ export function noteOutcome(results: RecordedResults, callId: string, call: Fail
   } else if (results.failed.size < FAILED_MAX) results.failed.set(callId, call)
 }
 
-/** Many tools answer an error as a result. */
+/** Whether a result is an error; many tools return errors as results. */
 export function saysError(value: Json | undefined): boolean {
   if (typeof value === 'string') return ERROR_TEXT.test(value)
   if (value === undefined || !isJsonObject(value)) return false
@@ -113,7 +113,7 @@ export function saysError(value: Json | undefined): boolean {
   return error !== undefined && error !== null && error !== false && error !== ''
 }
 
-/** Those that wait, the oldest first. Not to be begun again before it has ended. */
+/** Indexes the queued results, oldest first. It must not be started again before it has finished. */
 export function* indexResults(results: RecordedResults, knowing: Knowing): Paced<RowIndex | undefined> {
   for (let next = results.waiting[0]; next !== undefined; next = results.waiting[0]) {
     results.index ??= new RowIndex(results.seed)
@@ -124,7 +124,7 @@ export function* indexResults(results: RecordedResults, knowing: Knowing): Paced
     }
     const { asked, value, revision } = next
     const bytes = Math.ceil(results.waitingBytes / results.waiting.length)
-    // What failed is no answer: the one before it still stands.
+    // An error is no answer, so the previous answer stays the latest one.
     if (asked !== undefined && !saysError(value)) {
       yield* addAnswer(results.answers, { asked, values, revision, bytes }, knowing.pauses)
     }
@@ -134,7 +134,7 @@ export function* indexResults(results: RecordedResults, knowing: Knowing): Paced
   return results.index
 }
 
-/** What a text holds as JSON: a result that is a text, and the texts of a result of MCP. */
+/** JSON contained in texts: in a result that is a text, and in the texts of an MCP result. */
 function parsedTexts(value: Json): readonly Json[] {
   const content = isJsonObject(value) && Array.isArray(value.content) ? (value.content as readonly Json[]) : [value]
   return content.flatMap((part) => {
@@ -146,12 +146,12 @@ function parsedTexts(value: Json): readonly Json[] {
 }
 
 interface Knowing {
-  /** Takes what may be searched for inside. */
+  /** Receives texts in which names may be searched later. */
   readonly addText: (text: string) => void
   readonly pauses: Pauses
 }
 
-/** Texts, numbers and keys, in the order in which they stand. */
+/** Records texts, numbers and keys as known, in document order. */
 function* knowAll(index: RowIndex, whole: Json, { addText, pauses }: Knowing): Paced<void> {
   const waiting: Json[] = [whole]
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
@@ -176,7 +176,7 @@ function knowText(index: RowIndex, text: string, { addText, pauses }: Knowing): 
   addText(text)
 }
 
-/** A name that stands in two members may be handed on as one. */
+/** First and last name in two members, joined, because an agent may hand them over as one name. */
 function joinedNames(object: JsonObject): readonly string[] {
   let [first, last]: (string | undefined)[] = []
   for (const key of Object.keys(object)) {

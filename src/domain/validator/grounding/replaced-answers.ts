@@ -1,4 +1,4 @@
-/** @module Changes inside an answer that was kept whole, where the next answer to the same question has taken its place, whole (JUD-36). */
+/** @module Finds changes within a whole tool answer that was replaced by the next answer to the same question (JUD-36). */
 import { keyWords, singular } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
@@ -10,7 +10,7 @@ import { hashScalar, type KnownHashes } from './hash.ts'
 import type { IsTrusted } from './trusted-tools.ts'
 
 const PLACE_STEPS = 5
-/** A sentence is what it is; a word or a number may be there by accident. */
+/** Minimum length of a text that is specific; a shorter text or a number may be equal by coincidence. */
 const TELLING_MIN_CHARS = 40
 
 export interface Documents {
@@ -19,7 +19,7 @@ export interface Documents {
   readonly changes: readonly Change[]
 }
 
-/** By the latest answer to a question. */
+/** The latest answer to a question. */
 interface Answered {
   readonly tool: string
   readonly revision: number
@@ -35,7 +35,7 @@ interface Search {
   readonly known: Map<object, Replaced>
 }
 
-/** The answers that made these changes. */
+/** The answers that explain the changes. */
 export function* replacedAnswers(
   answers: Answers,
   { before, after, changes }: Documents,
@@ -53,7 +53,7 @@ export function* replacedAnswers(
   return found
 }
 
-/** From the place of the change outwards. */
+/** Searches from the place of the change outwards. */
 function* replacedAround(
   change: Change,
   documents: readonly [Json, Json],
@@ -70,7 +70,7 @@ function* replacedAround(
   return undefined
 }
 
-/** What stands at each token of a place, as far as the way goes. */
+/** The values at each token of a place, as far as the path exists. */
 function valuesOn(document: Json, place: readonly Token[]): readonly Json[] {
   const values: Json[] = []
   let here = document
@@ -105,7 +105,7 @@ function* judged([was, is]: readonly [Json, Json], key: string, search: Search):
   return isTelling(was) || isNamedAfter(key, found.tool) ? found : undefined
 }
 
-/** Whether two objects refer to different things; of lists the members may come and go. */
+/** Whether two objects are about different things, by their references. Members of lists may be added or removed. */
 function isOther(was: Json, is: Json, seed: number): boolean {
   if (!isJsonObject(was) || !isJsonObject(is)) return false
   return Object.keys(was).some((key) => {
@@ -116,7 +116,7 @@ function isOther(was: Json, is: Json, seed: number): boolean {
   })
 }
 
-/** Says so much that no other thing says the same by accident. */
+/** Whether the value is so specific that another thing is unlikely to have the same value. */
 function isTelling(value: Json): boolean {
   if (typeof value === 'string') return value.length >= TELLING_MIN_CHARS
   return typeof value === 'object' && value !== null && hasLeaves(value, 2)
@@ -132,7 +132,7 @@ function hasLeaves(value: Json, atLeast: number): boolean {
   return remaining <= 0
 }
 
-/** `weather` of `get_weather`. */
+/** Whether the key is named in the tool's name: `weather` in `get_weather`. */
 function isNamedAfter(key: string, tool: string): boolean {
   const words = new Set(keyWords(tool).map(singular))
   const own = keyWords(key).map(singular)

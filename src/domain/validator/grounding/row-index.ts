@@ -1,6 +1,6 @@
 /**
- * @module Rows of all results, found by name or by half of what they say. Bounded by structure: a leaf takes four bytes whatever its text, so
- * that 50 MB of results are within it.
+ * @module An index of the rows of all results, by name or by half of their leaves. Its size is bounded by structure: a leaf takes four
+ * bytes whatever its text, so that 50 MB of results fit.
  */
 import { normaliseEntity } from '../../../../projections/set-text.ts'
 import type { Json } from '../../../../schemas/json.ts'
@@ -10,18 +10,18 @@ import type { ToolQuestion } from './answers.ts'
 import { hashLongList, hashPair, hashScalar, hashText, type KnownHashes } from './hash.ts'
 import { type Row, type RowName, rowsIn } from './read-rows.ts'
 
-/** Beyond, the index is truncated: about 100 MB. */
+/** Maximum number of rows and of leaves; beyond it, the index is truncated (about 100 MB). */
 export const ROWS_MAX = 1_000_000
 export const ROW_LEAVES_TOTAL_MAX = 12_000_000
-/** Rows that one look-up answers, the latest first. */
+/** Maximum number of rows that one look-up returns, latest first. */
 const CANDIDATES_MAX = 64
 
 const ROW_WORDS = 5
-/** Of one name, so many rows of tools that are not trusted are passed over. */
+/** Maximum number of rows of untrusted tools that one look-up skips. */
 const PASSED_OVER_MAX = 4_096
 const NONE = 0xffffffff
 
-/** Of a row without leaves, and of each leaf. */
+/** Steps per row, and per leaf of it. */
 const ROW_STEPS = 50
 const LEAF_STEPS = 15
 
@@ -40,7 +40,7 @@ interface MemberHash {
 
 interface Shape {
   readonly rels: readonly string[]
-  /** Place of each leaf; lists taken whole stand under their path and `[]`. */
+  /** Index of each leaf; a list hashed as a whole has its path followed by `[]`. */
   readonly at: ReadonlyMap<string, number>
 }
 
@@ -48,15 +48,15 @@ export interface RecordedRow {
   readonly row: number
   readonly revision: number
   readonly parent: number | undefined
-  /** Absent where nobody knows which tool it was. */
+  /** Undefined if the tool is unknown. */
   readonly tool: string | undefined
-  /** Whether the call named it, or its tool had answered it before: what moves it, and does not only mention it. */
+  /** Whether the call named the row, or its tool had answered about it before. Only then is the row a statement about the thing, not a mere mention. */
   readonly isAddressed: boolean
   readonly shape: Shape
   readonly hashOf: (rel: string) => number | undefined
 }
 
-/** A result, and what was asked for it. */
+/** A result, and the question of its call. */
 interface Recorded {
   readonly value: Json
   readonly revision: number
@@ -86,16 +86,19 @@ export class RowIndex {
   readonly #shapeAt = new Map<string, number>()
   readonly #tools: string[] = []
   readonly #toolAt = new Map<string, number>()
-  /** Shape, revision, parent, first leaf, source: twice the place of its tool, from 1 on, and 1 where the call addressed it. */
+  /**
+   * Per row: shape, revision, parent, first leaf, source. The source is twice the tool's number (from 1; 0 if unknown), plus 1 if the call
+   * addressed the row.
+   */
   readonly #rows = new NumberList()
   readonly #leaves = new NumberList()
-  /** Row, next link. */
+  /** Per link: row, next link. */
   readonly #links = new NumberList()
   readonly #heads = new Map<number, number>()
-  /** Members of lists of scalars, with their row. */
+  /** Hashes of the members of lists, each with its row. */
   readonly #members = new Set<number>()
 
-  /** Whole texts and numbers, keys among them: a tool that answers `{"HAT001": ...}` names it. */
+  /** Hashes of whole texts and numbers, including keys: a tool that answers `{"HAT001": ...}` names HAT001. */
   readonly #known = new Set<number>()
 
   constructor(seed: number) {
@@ -140,7 +143,7 @@ export class RowIndex {
     return this.#rows.bytes + this.#leaves.bytes + this.#links.bytes + 48 * entries + 2_048 * this.#shapes.length
   }
 
-  /** Not to be interrupted by another. */
+  /** Must not be interleaved with another call of `add`. */
   *add({ value, revision, asked }: Recorded, pauses: Pauses): Paced<void> {
     const adding: Adding = { revision, asked, places: new Map(), hashes: new Map(), pauses }
     for (const row of rowsIn(value)) {
@@ -172,12 +175,12 @@ export class RowIndex {
     return number
   }
 
-  /** Of the leaves of a row, in their order. */
+  /** The hashes of a row's leaves, in order. */
   hashesOf({ rels, values }: Row): readonly number[] {
     return rels.map((rel, i) => this.leafHash(rel, values[i] as Scalar))
   }
 
-  /** Whether the call named it whole, or its tool had answered something of the name before. What is not known counts for it. */
+  /** Whether the call named the row, or its tool had answered about the name before. If the arguments are unknown, the row counts as addressed. */
   #isAddressed(row: Row, asked: ToolQuestion | undefined): boolean {
     if (asked?.named === undefined) return true
     const { named, tool } = asked
@@ -188,12 +191,12 @@ export class RowIndex {
     )
   }
 
-  /** Rows known by the name, of the tools that are asked for, the latest first. */
+  /** Rows with the name, from the selected tools, latest first. */
   named(name: RowName, isOf: OfTool): readonly RecordedRow[] {
     return this.#linked(this.#nameKey(name), isOf)
   }
 
-  /** Rows of the same members, half of which say the same: what is left when one of them was changed. */
+  /** Rows of which half of the leaves are equal, so that a row is found although a leaf has changed. */
   alike(row: Row, hashes: readonly number[], isOf: OfTool): readonly RecordedRow[] {
     return this.#halves(row, hashes).flatMap((half) => this.#linked(half, isOf))
   }
@@ -217,7 +220,7 @@ export class RowIndex {
     }
   }
 
-  /** What `hasMember` looks for. */
+  /** The hash that `hasMember` expects. */
   memberHash(rel: string, member: Scalar): MemberHash {
     return { rel: hashText(this.seed, rel), leaf: this.leafHash(rel, member) }
   }
@@ -230,7 +233,7 @@ export class RowIndex {
     return hashScalar(this.seed, lastKey(rel), value)
   }
 
-  /** Whether a text or a number is, whole, one that was recorded. */
+  /** Whether a text or a number was recorded, as a whole. */
   knows(value: string | number): boolean {
     return this.#known.has(this.#valueKey(value))
   }
@@ -255,7 +258,7 @@ export class RowIndex {
     return this.#shapes.push({ rels, at: new Map(rels.map((rel, i) => [rel, i])) }) - 1
   }
 
-  /** From 1 on. */
+  /** Number of the tool, from 1. */
   #toolNamed(tool: string): number {
     const known = this.#toolAt.get(tool) ?? this.#tools.push(tool)
     this.#toolAt.set(tool, known)
@@ -266,7 +269,7 @@ export class RowIndex {
     return hashText(this.seed ^ 0x5bd1e995, text)
   }
 
-  /** Two members say little: they count only among those of one thing. */
+  /** The hashes of the two halves of a row. Rows of two leaves are not specific, so they match only within the same parent. */
   #halves({ rels, parent, key }: Row, hashes: readonly number[]): readonly number[] {
     if (rels.length < 2) return []
     const scopes = rels.length > 2 ? [''] : (parent?.names ?? []).map(({ text }) => `${text}\n${key}`)
@@ -306,7 +309,7 @@ function lastKey(rel: string): string {
   return rel.slice(rel.lastIndexOf('/') + 1)
 }
 
-// A growing list of unsigned 32-bit numbers: four bytes each.
+// A growing list of unsigned 32-bit numbers, four bytes each.
 
 const FIRST_SIZE = 64
 

@@ -1,4 +1,4 @@
-/** @module Which recorded rows a row of a context is about, and in which leaves it differs from all of them. */
+/** @module Finds the recorded rows that a row of a context is about, and the leaves in which it differs from all of them. */
 import { isReference } from '../../../../projections/list-identity.ts'
 import type { Pauses } from '../../paced.ts'
 import { hashValue, type KnownHashes } from './hash.ts'
@@ -11,17 +11,17 @@ interface Meeting {
   readonly disagreeing: readonly string[]
 }
 
-/** Leaves that one look-up may compare: tens of milliseconds, whatever is in the context and in the record. */
+/** Maximum number of leaves that one handoff may compare: tens of milliseconds, whatever the size of context and record. */
 const STEPS_MAX = 1_000_000
 
-/** What one handoff looks up: each row of its context once. */
+/** The look-ups of one handoff; each row of its context is looked up once. */
 export interface Lookup {
   readonly index: RowIndex
   readonly isTrusted: IsTrusted
   readonly met: Map<Row, readonly Meeting[]>
   readonly hashes: KnownHashes
   readonly pauses: Pauses
-  /** Below 0 nothing is found any more, and what was asked after it is not judged. */
+  /** Once negative, look-ups find nothing, and the rest is not judged. */
   stepsLeft: number
 }
 
@@ -29,12 +29,12 @@ export function lookupIn(index: RowIndex, isTrusted: IsTrusted, pauses: Pauses):
   return { index, isTrusted, met: new Map(), hashes: new Map(), pauses, stepsLeft: STEPS_MAX }
 }
 
-/** Rows that a row is about: one by its name, or one that says the same but for one leaf. */
+/** Recorded rows that the row is about: by its name, or because all leaves but at most one are equal. */
 export function sameRows(lookup: Lookup, row: Row): readonly RecordedRow[] {
   return meetings(lookup, row).map(({ recorded }) => recorded)
 }
 
-/** Leaves that some row it is about has, and none of them as it is here. */
+/** Leaves that a recorded row has, but none with the value of this row. */
 export function disagreeingLeaves(
   lookup: Lookup,
   row: Row,
@@ -50,12 +50,12 @@ export function disagreeingLeaves(
   return [...found].map(([rel, by]) => ({ rel, by }))
 }
 
-/** Rows it is about that differ from it in nothing that both have. */
+/** Recorded rows that agree with the row in every leaf that both have. */
 export function wholeRows(lookup: Lookup, row: Row): readonly number[] {
   return meetings(lookup, row).flatMap(({ recorded, disagreeing }) => (disagreeing.length === 0 ? [recorded.row] : []))
 }
 
-/** Whether a recorded row says, of the same thing, all that the row says. */
+/** Whether one recorded row about the same thing contains all leaves and lists of the row. */
 export function isRecordedWhole(lookup: Lookup, row: Row): boolean {
   const { index, hashes } = lookup
   return meetings(lookup, row).some(
@@ -92,7 +92,7 @@ function meetingsOf(lookup: Lookup, row: Row): readonly Meeting[] {
       if (isKnown && (meeting.references === 0 || isDecisive(name))) met.set(recorded.row, meeting)
     }
   }
-  // What goes by its name is that thing, whatever else says nearly the same.
+  // Rows found by name take precedence over rows that are merely similar.
   if (met.size > 0) return [...met.values()]
   for (const recorded of index.alike(row, hashes, isTrusted)) {
     spend(lookup, steps)
@@ -126,7 +126,7 @@ function meet(row: Row, hashes: readonly number[], recorded: RecordedRow): Measu
   return { recorded, disagreeing, shared, references }
 }
 
-/** Its own id; another reference in the row may be what the row is only about. */
+/** Whether the name is the row's own id; another reference may name a thing that the row is only about. */
 function isDecisive({ rel }: RowName): boolean {
   return rel === undefined || rel === 'id' || rel === 'uuid' || rel === 'key'
 }

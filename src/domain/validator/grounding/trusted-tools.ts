@@ -1,13 +1,13 @@
-/** @module What a policy says of the tools of a run: whose answers are no word about what is established, and which places those of others may move (JUD-80). */
+/** @module The policy's rules for tools: which tools are not trusted as evidence, and which places the answers of the others may change (JUD-80). */
 import { parsePointer, type Token } from '../../../../schemas/json-pointer.ts'
 import type { ToolTrust } from '../../../../schemas/place-policy.ts'
 
-/** Undefined stands for a tool that nobody knows. */
+/** Undefined stands for an unknown tool. */
 export type IsTrusted = (tool: string | undefined) => boolean
 
 export interface Tools {
   readonly isTrusted: IsTrusted
-  /** Whether an answer of the tool may change what is established at a place. */
+  /** Whether an answer of the tool may change the established value of a place. */
   readonly moves: (tool: string | undefined, place: readonly Token[]) => boolean
 }
 
@@ -22,7 +22,7 @@ export function toolsUnder(evidence: readonly ToolTrust[]): Tools {
   }
   return {
     isTrusted: (tool) => !untrusted.has(tool),
-    // Where several say it, all of them permit it.
+    // If several rules apply to a tool, all of them must permit the place.
     moves: (tool, place) => (places.get(tool) ?? []).every((rule) => rule.some((tokens) => covers(tokens, place))),
   }
 }

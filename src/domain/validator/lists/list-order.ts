@@ -1,26 +1,26 @@
-/** @module Lists whose order says something. */
+/** @module Recognises lists whose order is meaningful. */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { namesOrder } from '../../../../projections/ordered-keys.ts'
 import { isJsonObject, type Json } from '../../../../schemas/json.ts'
 import type { PlaceKind } from '../meaning/place-kind.ts'
 
-/** What says of a member when or where it comes: then its place in the list need not. */
+/** Keys with a member's time or position; with such a key, the index of the member is not meaningful. */
 const PLACED_BY: ReadonlySet<string> = new Set(
   'at date time timestamp on due start starts order index seq no step position rank priority'.split(' '),
 )
 
-/** What comes one after the other, where the members say it by nothing but their places. */
+/** Keys of lists whose texts follow one another in time. */
 const SCHEDULES: ReadonlySet<string> = new Set('timeline schedule programme program lineup'.split(' '))
 
-/** What is tried or asked first, and what only where that does not decide. */
+/** Keys of lists in which a later member applies only if the earlier ones do not decide. */
 const PRECEDENCES: ReadonlySet<string> = new Set(
   'tiebreak tiebreaks tiebreaker tiebreakers breakers precedence fallback fallbacks failover'.split(' '),
 )
 
-/** Positions, rings, polygons, and several of them: deeper lists of numbers are nobody's coordinates. */
+/** Maximum nesting of coordinates (positions, rings, polygons, multipolygons); deeper lists of numbers are something else. */
 const NUMBERS_MAX_DEPTH = 4
 
-/** Numbers stand in a list for their places, rows of them as well, and beside texts they make a row of a table; a key may name an order, too. */
+/** Whether the order counts: in lists of numbers and nested ones, in rows of numbers and texts, and under keys that name an order. */
 export function isOrdered(list: readonly Json[], kind: PlaceKind): boolean {
   const isSchedule = SCHEDULES.has(kind.words.at(-1) ?? '')
   if (isSchedule && list.length > 0 && list.every((member) => typeof member === 'string')) return true
@@ -28,7 +28,7 @@ export function isOrdered(list: readonly Json[], kind: PlaceKind): boolean {
   return !kind.isCode && (isNumbers(list, NUMBERS_MAX_DEPTH) || isRow(list))
 }
 
-/** Numbers and texts: what a member says hangs on its place, as in `["Ada", 3, 1]`. */
+/** Whether the list mixes numbers and texts, so that the index gives a member its meaning, as in `["Ada", 3, 1]`. */
 function isRow(list: readonly Json[]): boolean {
   let numbers = 0
   for (const member of list) {
@@ -51,7 +51,7 @@ function saysItsPlace(member: Json): boolean {
   return isJsonObject(member) && Object.keys(member).some((key) => PLACED_BY.has(keyWords(key).at(-1) ?? ''))
 }
 
-/** Whether the members of `before` stand in `after` in the same order, whatever stands between them. */
+/** Whether the members of `before` are in `after` in the same order, possibly with others between them. */
 export function keepsOrder(
   before: readonly Json[],
   after: readonly Json[],

@@ -1,4 +1,4 @@
-/** @module Counterparts of a list's objects: by identity, else by what they say, else by the member that tells most of them apart. */
+/** @module Matches the objects of two lists: by identity, else by content, else by the member that identifies most of them. */
 
 import { keyWords } from '../../../../projections/key-words.ts'
 import { type Identity, identityText, isReference, listIdentity } from '../../../../projections/list-identity.ts'
@@ -15,7 +15,7 @@ export interface ObjectLists {
   readonly listKey: string
   readonly kind: PlaceKind
   readonly known: Signatures
-  /** Keys that the policy says members are known by. */
+  /** Keys that the policy declares as the identity of the members. */
   readonly declared: readonly string[] | undefined
 }
 
@@ -26,24 +26,24 @@ export interface Duplicate {
 }
 
 export interface ObjectMatch {
-  /** Counterparts that need comparing: a place in `before` and one in `after`. */
+  /** Matches that still have to be compared: an index in `before` and one in `after`. */
   readonly pairs: readonly (readonly [number, number])[]
   readonly lost: readonly number[]
   readonly gained: readonly number[]
-  /** Places in `after`: one identity twice, with values that do not agree. */
+  /** Indexes in `after` of members with one identity and different values. */
   readonly duplicates: readonly Duplicate[]
 }
 
-/** Key sets of members for which counterparts with more members are looked for. */
+/** Maximum number of distinct key sets for which matches with additional members are searched. */
 const SHAPES_MAX = 8
 
-/** Of a member that a pass over a list looks at. */
+/** Steps per member in a pass over a list. */
 const MEMBER_STEPS = 3
 
 interface Search {
   readonly lists: ObjectLists
   readonly pairs: (readonly [number, number])[]
-  /** Places without a counterpart yet, in order. */
+  /** Indexes without a match yet, in order. */
   lost: number[]
   gained: number[]
 }
@@ -63,7 +63,7 @@ export function* matchObjects(lists: ObjectLists): Paced<ObjectMatch> {
   return { pairs: search.pairs.toSorted(([a], [b]) => a - b), lost: search.lost, gained: search.gained, duplicates }
 }
 
-/** Whether it is time to pause, after another pass over what has no counterpart yet. */
+/** Counts one pass over the members without a match, and returns whether it is time to pause. */
 function isLong({ lists, lost, gained }: Search): boolean {
   const { pauses } = lists.known
   pauses.count(MEMBER_STEPS * (lost.length + gained.length))
@@ -98,7 +98,7 @@ function* pairByIdentity(search: Search, identity: Identity): Paced<Duplicate[]>
   return duplicates
 }
 
-/** Whether the second repeats the first; where it says otherwise, that is noted. */
+/** Whether the second member repeats the first; if their values differ, the pair is recorded as a duplicate. */
 function isRepeat({ after, known }: ObjectLists, duplicate: Duplicate, noted: Duplicate[]): boolean {
   const [first, second] = [after[duplicate.first] as JsonObject, after[duplicate.second] as JsonObject]
   const { isComplete, keys } = duplicate.identity
@@ -126,7 +126,7 @@ function isTimeKey(key: string): boolean {
   return TIMES.has(keyWords(key).at(-1) ?? '')
 }
 
-/** Members that say the same; then those that differ in how far they are; then those that say the same, and more. */
+/** Matches members with equal content, then those that differ only in their progress, then those with additional members. */
 function* pairByContent(search: Search): Paced<void> {
   const { kind, known, before } = search.lists
   yield* readAll(search)
@@ -151,7 +151,7 @@ function* pairByContent(search: Search): Paced<void> {
   }
 }
 
-/** What the members say is read once, and known from then on. */
+/** Computes the signatures of all members in pieces, which are cached from then on. */
 function* readAll({ lists, lost, gained }: Search): Paced<void> {
   const { before, after, kind, known } = lists
   for (const [list, places] of [
@@ -199,7 +199,7 @@ function pairUp(search: Search, counterpartOf: (place: number) => number | undef
   search.gained = search.gained.filter((place) => !used.has(place))
 }
 
-/** Of those left over: the member whose texts are unique on both sides and meet most often. */
+/** Matches the remaining members by the key whose texts are unique on both sides and match most often. */
 function* pairByAnchor(search: Search): Paced<void> {
   const { before, after } = search.lists
   if (search.lost.length === 0 || search.gained.length === 0) return
@@ -238,7 +238,7 @@ function uniqueTexts(
   return texts
 }
 
-/** What is left over at one place in both lists, and mostly the same, was changed and not replaced. */
+/** Matches remaining members at the same index in both lists, or the only one left on each side, if they are mostly equal: such a member was changed. */
 function* pairByPlace(search: Search): Paced<void> {
   const { before, after, known } = search.lists
   const gained = new Set(search.gained)
@@ -254,7 +254,7 @@ function* pairByPlace(search: Search): Paced<void> {
   pairUp(search, (place) => counterparts.get(place))
 }
 
-/** The same members, whatever they say, or half of what they say. */
+/** Whether all keys of `a` are in `b`, or at least half of its members agree. */
 function isMostlySame(a: JsonObject, b: JsonObject, known: Signatures): boolean {
   const keys = Object.keys(a)
   known.pauses.count(MEMBER_STEPS * keys.length)

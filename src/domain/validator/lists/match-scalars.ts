@@ -1,4 +1,4 @@
-/** @module Counterparts of the members of a list that are no objects: a bag, or a set where saying a thing twice says it once. */
+/** @module Matches the list members that are not objects, as a bag, or as a set if repeats have no meaning. */
 import { plainLower } from '../../../../projections/plain-text.ts'
 import { isJsonObject, type Json } from '../../../../schemas/json.ts'
 import type { Paced } from '../../paced.ts'
@@ -11,11 +11,11 @@ const SETS: ReadonlySet<string> = new Set(
 const CARRIERS = ['id', 'key', 'name'] as const
 
 export interface ScalarMatch {
-  /** Places in `before` without a counterpart. */
+  /** Indexes in `before` without a match. */
   readonly lost: readonly number[]
-  /** Places in `after` that are nobody's counterpart, of scalars and lists. */
+  /** Indexes in `after`, of scalars and lists, that no member of `before` matches. */
   readonly gained: readonly number[]
-  /** Places in `after` of objects that took the place of a text and carry it. */
+  /** Indexes in `after` of objects that replaced a text and contain it. */
   readonly promoted: ReadonlySet<number>
 }
 
@@ -24,7 +24,7 @@ export interface ScalarLists {
   readonly after: readonly Json[]
   readonly kind: PlaceKind
   readonly known: Signatures
-  /** Declared: repeats say nothing (`set`), or each counts (`bag`). */
+  /** Declared by the policy: repeats have no meaning (`set`), or each one counts (`bag`). */
   readonly declared: 'set' | 'bag' | undefined
 }
 
@@ -57,7 +57,7 @@ function signatureText(member: Json, { kind, known }: ScalarLists): number {
   return signatureOf(member, kind, known)
 }
 
-/** Names and sentences that stand twice count once; numbers and short texts count. */
+/** Whether repeats of the member have no meaning: true for names and sentences, false for numbers and short texts. */
 function isSetMember(member: Json, { kind, declared }: ScalarLists): boolean {
   if (declared !== undefined) return declared === 'set'
   if (typeof member !== 'string') return false
@@ -69,7 +69,7 @@ function isSentence(text: string): boolean {
   return first > 0 && text.indexOf(' ', first + 1) > 0
 }
 
-/** A text that became an object carrying it as `id`, `key` or `name`: by the place of the text, that of the object. */
+/** Texts that became an object with the text as `id`, `key` or `name`: index of the text to index of the object. */
 function promotedOf(lost: readonly number[], { before, after }: ScalarLists): ReadonlyMap<number, number> {
   const promoted = new Map<number, number>()
   if (lost.length === 0) return promoted

@@ -1,4 +1,4 @@
-/** @module Dates and instants, in the notations in which nobody has to guess which number is the month. */
+/** @module Reads dates and times in notations in which the order of day and month is unambiguous. */
 
 const TEXT_MAX_CHARS = 40
 const DIGIT_FIRST = /^\d/
@@ -27,15 +27,15 @@ const MONTHS: readonly string[] = [
 ]
 
 export interface TimeReading {
-  /** `day` without a clock, `local` without a zone, `clock` without a day. */
+  /** `day` has no time of day, `local` no zone, `clock` no day. */
   readonly kind: 'day' | 'instant' | 'local' | 'clock'
-  /** Equal exactly for equal times of one kind. */
+  /** Canonical text: equal if and only if two times of one kind are equal. */
   readonly text: string
-  /** Milliseconds, to tell earlier from later within one kind. */
+  /** Milliseconds, for comparison within one kind. */
   readonly ms: number
 }
 
-/** Undefined for what is no date, or one that must be guessed (05/06/2024). Takes a text that `plainText` made. */
+/** Undefined if the text is not a date, or an ambiguous one (05/06/2024). Expects a text returned by `plainText`. */
 export function readTime(text: string): TimeReading | undefined {
   if (text.length > TEXT_MAX_CHARS || text.length < 4) return undefined
   return DIGIT_FIRST.test(text) ? readNumeric(text) : readNamed(text)
@@ -52,7 +52,7 @@ function readNumeric(text: string): TimeReading | undefined {
   return slashed === null ? readNamed(text) : readSlashed(slashed)
 }
 
-/** A day whose month is named: it ends in the year. */
+/** Reads a day with a named month, which ends with the year. */
 function readNamed(text: string): TimeReading | undefined {
   if (!YEAR_LAST.test(text)) return undefined
   const dayFirst = DAY_FIRST.exec(text)
@@ -93,7 +93,7 @@ function readClock([, hour = '', minute = '', second = '00', half]: RegExpExecAr
   return { kind: 'clock', text: `${seconds}`, ms: seconds * 1000 }
 }
 
-/** Only a number above 12 says which of the two is the day. */
+/** The day is identified only if one of the two numbers is greater than 12. */
 function readSlashed([, first, second, year]: RegExpExecArray): TimeReading | undefined {
   if (Number(first) > 12) return dayOf(year, second, first)
   return Number(second) > 12 ? dayOf(year, first, second) : undefined

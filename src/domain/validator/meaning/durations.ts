@@ -1,6 +1,6 @@
 /**
- * @module Quantities in parts: durations of ISO 8601 (`PT1M30S`, `P2W`), and numbers with falling units of one dimension (`1 h 30 min`, `5 ft 10 in`). A year
- * and a month have no length in days, so that parts of both kinds say no quantity.
+ * @module Quantities in parts: ISO 8601 durations (`PT1M30S`, `P2W`), and numbers with descending units of one dimension (`1 h 30 min`, `5
+ * ft 10 in`). Years and months have no fixed length in days, so a mix of both kinds is not a quantity.
  */
 import { type Quantity, readUnit, type Unit } from './units.ts'
 
@@ -9,14 +9,14 @@ const ISO_TIME = /^(?:(\d+(?:[.,]\d+)?)H)?(?:(\d+(?:[.,]\d+)?)M)?(?:(\d+(?:[.,]\
 const DATE_UNITS = ['years', 'months', 'weeks', 'days']
 const TIME_UNITS = ['hours', 'minutes', 'seconds']
 
-/** The number ends where a letter or a sign begins, and the unit where the next number does. */
+/** One part: the number ends at a letter or a sign, and the unit ends where the next number starts. */
 const PART = /^(\d+(?:\.\d+)?) ?([^\d .,][^\d ,]*)(?:,? and |, ?| ?)(?=\d|$)/
 const PARTS_MAX = 6
-/** Of others parts are unusual (`5 EUR 20 cents`), or mean something else (`4 K 2 C`). */
+/** Dimensions that are written in parts. In others, parts are unusual (`5 EUR 20 cents`) or mean something else (`4 K 2 C`). */
 const IN_PARTS: ReadonlySet<string> = new Set(['time', 'months', 'length', 'mass', 'volume'])
 const MINUTES = readUnit('minutes') as Unit
 
-/** Takes a text that `plainText` made, short as a measure is. */
+/** Expects a text returned by `plainText`, no longer than a measure. */
 export function readIsoDuration(text: string): Quantity | undefined {
   if (!text.startsWith('P')) return undefined
   const at = text.indexOf('T')
@@ -26,7 +26,7 @@ export function readIsoDuration(text: string): Quantity | undefined {
   return sumOf([...partsOf(date.slice(1), DATE_UNITS), ...partsOf(time.slice(1), TIME_UNITS)])
 }
 
-/** Of two parts or more. Takes a text that `plainText` made, short as a measure is. */
+/** Reads a quantity of two or more parts. Expects a text returned by `plainText`, no longer than a measure. */
 export function readParts(text: string): Quantity | undefined {
   const found: [number: string, unit: string][] = []
   for (let rest = text; rest !== ''; ) {
@@ -54,7 +54,7 @@ function partsOf(numbers: readonly (string | undefined)[], names: readonly strin
   })
 }
 
-/** In the unit of the last part; undefined for none, for parts of two dimensions, and where a unit is no smaller than the one before. */
+/** The sum in the unit of the last part; undefined if there are no parts, two dimensions, or a unit that is not smaller than the one before. */
 function sumOf(parts: readonly Quantity[]): Quantity | undefined {
   const last = parts.at(-1)
   if (last === undefined) return undefined
@@ -68,7 +68,7 @@ function sumOf(parts: readonly Quantity[]): Quantity | undefined {
   return { value: parts.length === 1 ? last.value : sum / last.unit.factor, unit: last.unit }
 }
 
-// Whole numbers below a hundred in English words: `six`, `twenty-five`.
+// Whole numbers below one hundred as English words: `six`, `twenty-five`.
 
 const ONES =
   'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
@@ -86,7 +86,7 @@ const WORDS: ReadonlyMap<string, number> = new Map([
 const WORD_MAX_CHARS = 13
 const LETTER = /^[a-z]/i
 
-/** The number that a text begins with, and what follows it: '' where it says nothing else. */
+/** The number word at the start of a text, and the rest of the text after it, which may be empty. */
 export function readNumberWord(text: string): { readonly value: number; readonly rest: string } | undefined {
   if (!LETTER.test(text)) return undefined
   const space = text.indexOf(' ')

@@ -1,19 +1,19 @@
-/** @module Numbers: as texts in the usual notations, and which of them are the same but for the noise of floating point. */
+/** @module Numbers: reads them from texts in the usual notations, and compares them up to floating-point noise. */
 
 const TEXT_MAX_CHARS = 32
-/** More digits than a double holds: such a text compares as a text. */
+/** Maximum number of digits a double holds exactly; a text with more is compared as a text. */
 const DIGITS_MAX = 15
 const NOISE = 1e-9
 
 const PLAIN = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?$/
 const COMMA_GROUPS = /^[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/
-/** As in India: thousands, and groups of two above them. */
+/** Indian grouping: thousands, then groups of two digits. */
 const LAKH_GROUPS = /^[-+]?[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?$/
 const OTHER_GROUPS = /^[-+]?[1-9]\d{0,2}(?:[ ']\d{3})+(?:[.,]\d+)?$/
 const DOT_GROUPS = /^[-+]?[1-9]\d{0,2}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})$/
 const DECIMAL_COMMA = /^[-+]?(?:0|[1-9]\d*),\d{1,2}$/
 
-/** `1,200.50`, `12,34,567`, `1 200,5`, `1.200,50`, `12,5`. Leading zeros make a code, no number. Takes a text that `plainText` made. */
+/** Reads `1,200.50`, `12,34,567`, `1 200,5`, `1.200,50`, `12,5`. A text with leading zeros is a code, not a number. Expects a text returned by `plainText`. */
 export function readNumber(text: string): number | undefined {
   if (text.length > TEXT_MAX_CHARS) return undefined
   const plain = plainForm(text)
@@ -21,10 +21,10 @@ export function readNumber(text: string): number | undefined {
   return Number(plain)
 }
 
-/** One mark with three digits behind it: thousands to some, thousandths to others. */
+/** One separator before three digits: a thousands separator in some notations, a decimal mark in others. */
 const EITHER_WAY = /^[-+]?[1-9]\d{0,2}[.,]\d{3}$/
 
-/** As `readNumber`, of texts that are the same number to every reader. */
+/** Like `readNumber`, but undefined for texts with two readings. */
 export function readCertainNumber(text: string): number | undefined {
   return EITHER_WAY.test(text) ? undefined : readNumber(text)
 }
@@ -37,13 +37,13 @@ function plainForm(text: string): string | undefined {
   return DECIMAL_COMMA.test(text) ? text.replace(',', '.') : undefined
 }
 
-/** Whole numbers and hundredths are exact: a cent counts in any sum. */
+/** Whole numbers and hundredths are compared exactly, because a cent counts in any sum. */
 export function isSameNumber(a: number, b: number): boolean {
   if (a === b) return true
   return !(isHundredths(a) && isHundredths(b)) && isNear(a, b)
 }
 
-/** Within the noise that arithmetic leaves. */
+/** Whether two numbers are equal up to the noise of floating-point arithmetic. */
 export function isNear(a: number, b: number): boolean {
   return Math.abs(a - b) <= NOISE * Math.max(Math.abs(a), Math.abs(b))
 }
@@ -52,7 +52,7 @@ function isHundredths(value: number): boolean {
   return Number.isInteger(value) || Number(value.toFixed(2)) === value
 }
 
-/** One text for numbers that differ by noise alone, but for those on the edge of a rounding. */
+/** The same text for numbers that differ by noise alone, except at a rounding boundary. */
 export function numberText(value: number): string {
   return isHundredths(value) ? `${value}` : `${Number(value.toPrecision(10))}`
 }

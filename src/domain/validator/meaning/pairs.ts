@@ -1,4 +1,4 @@
-/** @module A number and its unit as two members of one object: `{value: 1.5, unit: "h"}`, `weight` beside `weight_unit`. */
+/** @module A number and its unit in two members of one object: `{value: 1.5, unit: "h"}`, or `weight` with `weight_unit`. */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { plainText } from '../../../../projections/plain-text.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
@@ -17,7 +17,7 @@ export function isUnitKey(key: string): boolean {
   return UNIT_KEYS.has(keyWords(key).at(-1) ?? '')
 }
 
-/** The pairs of an object, by the names of its members. */
+/** The pairs of an object, by the keys of their members. */
 export function pairsOf(object: JsonObject): readonly Pair[] {
   const pairs: Pair[] = []
   for (const unitKey of Object.keys(object)) {
@@ -30,7 +30,7 @@ export function pairsOf(object: JsonObject): readonly Pair[] {
   return pairs
 }
 
-/** Members of both objects that say one quantity in different units. */
+/** Keys of pairs that hold the same quantity in both objects, in different units. */
 export function equalPairs(a: JsonObject, b: JsonObject): ReadonlySet<string> {
   const equal = new Set<string>()
   for (const pair of pairsOf(a)) {
@@ -43,7 +43,7 @@ export function equalPairs(a: JsonObject, b: JsonObject): ReadonlySet<string> {
   return equal
 }
 
-/** What an object says that holds a quantity and nothing else; for a text, what it says. */
+/** The quantity of an object that contains nothing else, or of a text. */
 export function soleQuantity(value: Json): Quantity | undefined {
   if (typeof value === 'string') return readQuantity(plainText(value))
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
@@ -52,7 +52,7 @@ export function soleQuantity(value: Json): Quantity | undefined {
   return pair === undefined ? undefined : pairQuantity(object, pair)
 }
 
-/** A quantity that an object holds, whatever else it holds. */
+/** The first quantity in an object, which may have other members. */
 export function heldQuantity(object: JsonObject): Quantity | undefined {
   const [pair] = pairsOf(object)
   return pair === undefined ? undefined : pairQuantity(object, pair)

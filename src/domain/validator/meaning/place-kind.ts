@@ -1,4 +1,4 @@
-/** @module What the key of a value says about how the value is read. */
+/** @module How a value is to be read, according to its key. */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isClockKey, isCounterKey } from './rising.ts'
 import { isStateKey } from './states.ts'
@@ -6,13 +6,13 @@ import { readKeyUnit, readUnit, type Unit } from './units.ts'
 
 export interface PlaceKind {
   readonly words: readonly string[]
-  /** Strings are names of things: compared without case, never as numbers. */
+  /** Strings are names: compared case-insensitively, and never read as numbers. */
   readonly isEntities: boolean
-  /** Strings are codes: `3.10` is not `3.1`, `0042` not `42`. */
+  /** Strings are codes: `3.10` differs from `3.1`, and `0042` from `42`. */
   readonly isCode: boolean
-  /** A state, a clock or a counter: values under the key move on. */
+  /** The key is that of a state, a clock or a counter, whose values move forward. */
   readonly isMoving: boolean
-  /** The unit that the key ends in: `weight_kg`, `coverage_pct`. */
+  /** The unit at the end of the key: `weight_kg`, `coverage_pct`. */
   readonly unit: Unit | undefined
 }
 
@@ -22,9 +22,9 @@ const CODES: ReadonlySet<string> = new Set(
     'mobile fax iban account serial sku isbn ean mrn firmware software revision rev edition hash digest commit sha build tag image model part docket release key name token'
   ).split(' '),
 )
-/** A unit of a single letter is more often something else. */
+/** Minimum length of a unit at the end of a key; a single letter usually has another meaning. */
 const UNIT_SUFFIX_MIN_CHARS = 2
-/** A shorter key that reads like a unit is more often something else: `bar`, `min`. */
+/** Minimum length of a key that is a unit as a whole; shorter ones usually have another meaning: `bar`, `min`. */
 const UNIT_NAME_MIN_CHARS = 5
 const TEMPERATURE = /^temp(?:erature)?$/
 
@@ -46,7 +46,7 @@ export function placeKind(key: string, isEntities: boolean): PlaceKind {
 }
 
 function unitOf(words: readonly string[], last: string): Unit | undefined {
-  // `litres`, `minutes`: the whole key.
+  // The whole key is a unit: `litres`, `minutes`.
   if (words.length < 2) return last.length >= UNIT_NAME_MIN_CHARS ? readUnit(last) : undefined
   if (last.length >= UNIT_SUFFIX_MIN_CHARS) return readKeyUnit(last)
   return TEMPERATURE.test(words.at(-2) ?? '') ? readUnit(last.toUpperCase()) : readUnit(last)

@@ -1,4 +1,4 @@
-/** @module Quantities: `12 kg`, `$50.00`, `USD 50`, `2.3 million EUR`, `1 h 30 min`, 83.4 under `coverage_pct`. */
+/** @module Reads quantities: `12 kg`, `$50.00`, `USD 50`, `2.3 million EUR`, `1 h 30 min`, 83.4 under `coverage_pct`. */
 import { readIsoDuration, readParts } from './durations.ts'
 import { isNear, isSameNumber, readNumber } from './numbers.ts'
 import { isCurrency, type Quantity, readUnit, type Unit } from './units.ts'
@@ -11,7 +11,7 @@ const DOT_AND_THREE = /^[-+]?[1-9]\d{0,2}\.\d{3}$/
 const UNIT_FIRST =
   /^([^\d+-]{1,16}?) ?([-+]?\d[\d.,']*(?: \d{3}(?!\d))*(?:[.,]\d+)?) ?(k|m|mn|bn|thousand|million|billion)?$/i
 
-/** Undefined where a text is no number with a unit that is known. Takes a text that `plainText` made. */
+/** Undefined if the text is not a number with a known unit. Expects a text returned by `plainText`. */
 export function readQuantity(text: string): Quantity | undefined {
   if (text.length > TEXT_MAX_CHARS) return undefined
   const numberFirst = NUMERIC.test(text) ? NUMBER_FIRST.exec(text) : null
@@ -31,16 +31,16 @@ export function quantityOf(number: string | number, named: string | Unit): Quant
   if (unit === undefined) return undefined
   if (typeof number === 'number' || !isAmountInDoubt(number, unit)) return { value, unit }
   const thousands = Math.round(1_000 * value)
-  // Nobody writes a zero for the thousandths of an amount.
+  // Thousandths of an amount are not written with a trailing zero, so the dot separates thousands.
   return number.endsWith('0') ? { value: thousands, unit } : { value, unit, otherwise: thousands }
 }
 
-/** `1.200 EUR` is twelve hundred to one reader, and 1.2 to another. */
+/** Whether the amount has two readings: `1.200 EUR` may be twelve hundred or 1.2. */
 export function isAmountInDoubt(number: string, unit: Unit): boolean {
   return isCurrency(unit) && DOT_AND_THREE.test(number)
 }
 
-/** Whether any reading of the one equals any reading of the other. */
+/** Whether any reading of `a` equals any reading of `b`. */
 export function isSameQuantity(a: Quantity, b: Quantity): boolean {
   if (a.unit.dimension !== b.unit.dimension) return false
   return valuesOf(a).some((x) => valuesOf(b).some((y) => isSameValue({ ...a, value: x }, { ...b, value: y })))

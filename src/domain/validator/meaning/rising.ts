@@ -1,6 +1,6 @@
-/** @module Clocks and counters: values that a run may move up and not down, known by the words of their keys. */
+/** @module Recognises clocks and counters, which may rise but not fall during a run, by the words of their keys. */
 
-/** A limit on attempts is no count of attempts. */
+/** Words of limits: a limit on attempts is not a count of attempts. */
 const LIMITS: ReadonlySet<string> = new Set(
   'max maximum min minimum limit limits allowed cap per planned expected target required quota rate price cost'.split(
     ' ',
@@ -12,25 +12,25 @@ const COUNTERS: ReadonlySet<string> = new Set(
     'heartbeats uptime'
   ).split(' '),
 )
-/** With `count`, `no` or `number` behind it: `retry_count`. */
+/** Words that make a counter together with the word before: `retry_count`. */
 const COUNT: ReadonlySet<string> = new Set(['count', 'counter', 'no', 'number', 'total'])
 const CLOCK_ACTIONS: ReadonlySet<string> = new Set(
   'updated modified checked synced refreshed touched polled changed heartbeat fetched'.split(' '),
 )
 
-/** What was worked off, in the words of an agent's own books. */
+/** Words for work done, in an agent's own bookkeeping. */
 const WORKED_OFF: ReadonlySet<string> = new Set(
   'steps ticks hops calls done processed completed handled delivered inspected checked counted measured read sent reviewed translated sold scanned'.split(
     ' ',
   ),
 )
 
-/** `frames_inspected`, `words_done`, `steps`: a number under them usually rises. */
+/** `frames_inspected`, `words_done`, `steps`: a number under such a key usually rises. */
 export function isCountingKey(words: readonly string[]): boolean {
   return WORKED_OFF.has(words.at(-1) ?? '') && !words.some((word) => LIMITS.has(word))
 }
 
-/** `attempts`, `retry_count`, `times_seen`; a number under them may rise. */
+/** `attempts`, `retry_count`, `times_seen`: a number under such a key may rise. */
 export function isCounterKey(words: readonly string[]): boolean {
   const last = words.at(-1) ?? ''
   if (words.some((word) => LIMITS.has(word))) return false
@@ -38,7 +38,7 @@ export function isCounterKey(words: readonly string[]): boolean {
   return COUNT.has(last) && words.length > 1 && COUNTERS.has(words.at(-2) ?? '')
 }
 
-/** `updated_at`, `last_checked`, `first_contact_last_seen`; a time under them may move on. */
+/** `updated_at`, `last_checked`, `first_contact_last_seen`: a time under such a key may move forward. */
 export function isClockKey(words: readonly string[]): boolean {
   const last = words.at(-1) ?? ''
   if (last === 'seen' || last === 'heartbeat' || CLOCK_ACTIONS.has(last)) return true

@@ -1,4 +1,4 @@
-/** @module Whether two scalars say the same, and one text for all scalars that do. */
+/** @module Compares scalars by meaning, and maps scalars of equal meaning to one text. */
 import { plainLower, plainText } from '../../../../projections/plain-text.ts'
 import { readTime, type TimeReading } from './dates.ts'
 import { readNumberWord } from './durations.ts'
@@ -18,7 +18,7 @@ export type Reading =
 
 const DIGIT = /\d/
 const NUMERIC = /^[-+\d]/
-/** Longer texts are neither dates nor quantities. */
+/** Maximum length of a text that is read as a date or a quantity. */
 const MEASURE_MAX_CHARS = 48
 const MAIL = /^([^\s@]+)@([^\s@]+\.[^\s@]+)$/
 const MAIL_MAX_CHARS = 254
@@ -26,7 +26,7 @@ const MAIL_MAX_CHARS = 254
 const GROUPS = /^[A-Za-z0-9]{1,8}(?: [A-Za-z0-9]{1,8})+$/
 const GROUPED_DIGITS_MIN = 8
 const CODE_MAX_CHARS = 64
-/** A number with a unit that is in no table: the same unit, and the same digits without their groups. */
+/** A number with a unit that is not in the table; compared by unit and by digits without group separators. */
 const MEASURE = /^([-+]?\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+)|[-+]?\d+)(\.\d+)? ?([\p{L}°µ][\p{L}°µ/²³·]{0,11})$/u
 const PHONE = /^\+\d[\d ()./-]{5,24}$/
 
@@ -37,7 +37,7 @@ export function isSameScalar(a: Scalar, b: Scalar, place: PlaceKind): boolean {
   return isSameReading(readScalar(a, place), readScalar(b, place), place)
 }
 
-/** Equal for scalars that say the same, but for numbers on the edge of a rounding. */
+/** Equal for scalars of equal meaning, except for numbers at a rounding boundary. */
 export function scalarText(value: Scalar, place: PlaceKind): string {
   const reading = readScalar(value, place)
   switch (reading.kind) {
@@ -62,7 +62,7 @@ export function readScalar(value: Scalar, place: PlaceKind): Reading {
   return read ?? { kind: 'text', text: wordsText(text, place) }
 }
 
-/** Only what begins like a date, a number or a unit is looked at closely. */
+/** Reads a measure; only texts that start like a date, a number or a unit are examined further. */
 function readMeasure(text: string, { unit }: PlaceKind): Reading | undefined {
   const isNumeric = NUMERIC.test(text)
   if (!isNumeric && !DIGIT.test(text)) return readWords(text)
@@ -79,7 +79,7 @@ function readMeasure(text: string, { unit }: PlaceKind): Reading | undefined {
   return quantity === undefined ? undefined : { kind: 'quantity', quantity }
 }
 
-/** `six`, `two weeks`. */
+/** Reads `six`, `two weeks`. */
 function readWords(text: string): Reading | undefined {
   const word = readNumberWord(text)
   if (word === undefined) return undefined
@@ -97,7 +97,7 @@ function isSameReading(a: Reading, b: Reading, place: PlaceKind): boolean {
   return a.kind === 'text' && b.kind === 'text' && a.text === b.text
 }
 
-/** A number without its unit: the key names it, or the number is a share of one, or it gains a unit that nobody had named. */
+/** Whether a number without a unit equals the quantity: by the unit of its key, as a ratio, or, with `mayGain`, as a number that has gained a unit. */
 function isNumberIn(value: number, quantity: Quantity, by: { place: PlaceKind; mayGain: boolean }): boolean {
   const { unit } = by.place
   if (unit !== undefined) return isSameQuantity({ value, unit }, quantity)
@@ -125,7 +125,7 @@ function ungrouped(text: string): string | undefined {
   return isGrouped && text.replace(/\D/g, '').length >= GROUPED_DIGITS_MIN ? text.replaceAll(' ', '') : undefined
 }
 
-/** Small letters, capitals, or words that begin with a capital: the case says nothing. `McCoy` and `aB3x` say something by it. */
+/** Whether the case has no meaning: lower case, upper case, or capitalised words. The case of `McCoy` and `aB3x` has a meaning. */
 function isUniform(text: string): boolean {
   const lower = text.toLowerCase()
   if (text === lower || text === text.toUpperCase()) return true

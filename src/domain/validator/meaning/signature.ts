@@ -1,6 +1,6 @@
 /**
- * @module A number for a value, equal for values that say the same: how list members find each other in linear time. Two different
- * values may share one, so that whoever matches by it compares as well.
+ * @module Signatures: numbers that are equal for values of equal meaning, so that list members are matched in linear time. Two different
+ * values may have the same signature, so a match must be confirmed by a comparison.
  */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { Pauses } from '../../paced.ts'
@@ -8,7 +8,7 @@ import { isOrdered } from '../lists/list-order.ts'
 import { type PlaceKind, placeKind } from './place-kind.ts'
 import { type Scalar, scalarText } from './scalars.ts'
 
-/** Signatures made in one comparison, so that nested lists, and texts that come again and again, are read once. */
+/** Cache of the signatures of one comparison, so that nested lists and repeated texts are read once. */
 export interface Signatures {
   readonly containers: Map<object, number>
   readonly texts: Map<PlaceKind, Map<string, number>>
@@ -16,7 +16,7 @@ export interface Signatures {
   readonly pauses: Pauses
 }
 
-/** Of a scalar that is read, and of each of its characters. */
+/** Steps per scalar that is read, and per character of it. */
 const SCALAR_STEPS = 10
 const CHARACTER_STEPS = 0.05
 
@@ -35,7 +35,7 @@ export function signatureOf(value: Json, kind: PlaceKind, known: Signatures): nu
   return signature
 }
 
-/** Of the members that count, all where `counts` is undefined; those that establish nothing never do. */
+/** Signature of the members for which `counts` is true, or of all if it is undefined; null members never count. */
 export function objectSignature(
   value: JsonObject,
   by: { readonly kind: PlaceKind; readonly known: Signatures; readonly counts: ((key: string) => boolean) | undefined },
@@ -53,7 +53,7 @@ export function objectSignature(
   return sum
 }
 
-/** In any order, but for lists whose order says something: `[2, 1]` is no `[1, 2]`. */
+/** Independent of the order, except for lists whose order is meaningful: `[2, 1]` differs from `[1, 2]`. */
 function listSignature(list: readonly Json[], kind: PlaceKind, known: Signatures): number {
   const order = isOrdered(list, kind)
   let sum = order ? 29 : 19
@@ -108,7 +108,7 @@ function scramble(h: number): number {
   return twice ^ (twice >>> 16)
 }
 
-/** FNV-1a twice, over UTF-16 code units. */
+/** Two hashes in the manner of FNV-1a, over UTF-16 code units. */
 function hashText(text: string): number {
   let [a, b] = [0x811c9dc5, 0x9747b28c]
   for (let i = 0; i < text.length; i++) {

@@ -1,8 +1,8 @@
-/** @module Words of progress: what may follow what under a key such as `status`, `state`, `stage` or `phase`. */
+/** @module State words: which word may follow which under keys such as `status`, `state`, `stage` or `phase`. */
 
 const STATE_WORD_MAX_CHARS = 64
 
-/** Lists of words with one meaning: within a list of ended words, one may stand for the other. */
+/** Groups of words with one meaning. From `FINAL_RANK` on, words of equal rank may replace each other only within a group. */
 const INITIAL = [
   'draft, drafted',
   'proposed, suggested, envisaged',
@@ -32,7 +32,7 @@ const UNDONE = ['compensated, reverted, refunded, rolled back, reversed, undone'
 
 interface StateWord {
   readonly rank: number
-  /** Words of one group mean the same. */
+  /** Words of one group have the same meaning. */
   readonly group: string
 }
 
@@ -42,7 +42,7 @@ for (const [rank, groups] of [INITIAL, RUNNING, DECIDED, ENDED, CLOSED, UNDONE].
   for (const group of groups) for (const word of group.split(', ')) WORDS.set(word, { rank, group })
 }
 
-/** Words that say nothing but "not yet", under whatever key they stand. */
+/** Words that mean "not yet" under any key. */
 const NOT_YET =
   /^(?:pending|queued|todo|to do|not started|in progress|under review|processing|awaiting(?: .*)?|tb[acd]|to be \w+)$/
 const NEGATED = /^(?:not |no longer |never |non ?|un|in|dis)(\S.*)$/
@@ -50,12 +50,12 @@ const PLACEHOLDER = /^(?:tb[acd]|to be \w+|unknown|not known(?: yet)?|n\/a)$/
 
 const STATE_KEYS: ReadonlySet<string> = new Set(['status', 'state', 'stage', 'phase'])
 
-/** `words` are those of the key. A state of a country or of a patient changes by no ranks: words of which neither is known say nothing of each other. */
+/** `words` are those of the key. If neither word is known, as in the state of a country or of a patient, no transition is allowed. */
 export function isStateKey(words: readonly string[]): boolean {
   return STATE_KEYS.has(words.at(-1) ?? '')
 }
 
-/** Whether one word may take the place of another: forward, or in place of a word with the same meaning. */
+/** Whether one word may replace another: it moves forward, or has the same meaning. */
 export function mayFollow(before: string, after: string, isState: boolean): boolean {
   if (before.length > STATE_WORD_MAX_CHARS || after.length > STATE_WORD_MAX_CHARS) return false
   const [from, to] = [stateText(before), stateText(after)]
@@ -69,13 +69,13 @@ export function mayFollow(before: string, after: string, isState: boolean): bool
   return was.rank < is.rank || (was.rank === is.rank && was.rank < FINAL_RANK)
 }
 
-/** Words of one meaning are one: what a state is remembered by. */
+/** The name of the word's group, or the normalised word; under it a state is remembered. */
 export function canonicalState(word: string): string {
   const text = stateText(word.slice(0, STATE_WORD_MAX_CHARS))
   return stateOf(text)?.group ?? text
 }
 
-/** A pause is no way back: what was interrupted goes on where it was, and may be interrupted again. */
+/** An interruption is not a return: interrupted work resumes in its earlier state, and may be interrupted again. */
 export function isInterruption(word: string): boolean {
   return canonicalState(word) === INTERRUPTED
 }
@@ -87,17 +87,17 @@ function stateText(word: string): string {
     .replace(/[\s_-]+/g, ' ')
 }
 
-/** `awaiting confirmation` is one of the waiting words, whatever it waits for. */
+/** Looks up a word; `awaiting confirmation` counts as a waiting word, whatever it waits for. */
 function stateOf(text: string): StateWord | undefined {
   return WORDS.get(text) ?? (/^(?:awaiting|waiting|pending) /.test(text) ? WORDS.get('pending') : undefined)
 }
 
-/** What was decided is not decided the other way by moving on. */
+/** Whether the word is a decision; moving forward cannot reverse a decision. */
 function isDecision({ rank }: StateWord): boolean {
   return rank === 2
 }
 
-/** `not approved`, `unconfirmed`, `no longer valid`: a decision with its opposite said. */
+/** Whether the text negates a decision: `not approved`, `unconfirmed`, `no longer valid`. */
 function takesBack(text: string): boolean {
   const word = NEGATED.exec(text)?.[1]
   const said = word === undefined ? undefined : stateOf(word)

@@ -1,23 +1,23 @@
-/** @module Units that convert into each other without a guess: mass, length, time, bytes and the like; currencies with their hundredths. */
+/** @module Units with exact conversions: mass, length, time, bytes and others; currencies with their hundredths. */
 
 export interface Unit {
   readonly dimension: string
   readonly factor: number
-  /** Added after the factor: temperatures have zeros of their own. */
+  /** Added after multiplying by the factor, for temperature scales with different zeros. */
   readonly offset?: number
 }
 
 export interface Quantity {
-  /** As written, in `unit`. */
+  /** The number as written, in `unit`. */
   readonly value: number
   readonly unit: Unit
-  /** The other reading of an amount whose dot may be a decimal point or part thousands: `3.459 EUR`. */
+  /** The other reading of an amount whose dot may be a decimal point or a thousands separator: `3.459 EUR`. */
   readonly otherwise?: number
 }
 
 type Row = readonly [factor: number, ...names: string[]]
 
-/** Names in their exact spelling; those of more than three letters in any case. */
+/** Units by dimension. Names are case-sensitive; those longer than three letters also match in lower case. */
 const TABLE: Readonly<Record<string, readonly Row[]>> = {
   mass: [
     [1e-6, 'ug', 'µg', 'μg', 'mcg', 'microgram', 'micrograms'],
@@ -46,7 +46,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     [86_400, 'd', 'day', 'days'],
     [604_800, 'wk', 'week', 'weeks'],
   ],
-  // A month has no length in days.
+  // A month has no fixed length in days.
   months: [
     [1, 'mo', 'month', 'months'],
     [3, 'quarter', 'quarters'],
@@ -215,7 +215,7 @@ export function readUnit(name: string): Unit | undefined {
   return (name.length > 3 ? UNITS.get(lower) : undefined) ?? readCurrency(name)
 }
 
-/** As the last word of a key, which has lost its capitals: `max_open_mw`. Undefined where two units differ in their capitals alone. */
+/** The unit of the last word of a key, which is in lower case (`max_open_mw`); undefined if two units differ only in case. */
 export function readKeyUnit(word: string): Unit | undefined {
   return readUnit(word) ?? (word.length > 1 ? BY_LOWER.get(word) : undefined)
 }

@@ -1,4 +1,4 @@
-/** @module Rules `invariant` and `low-confidence`: what a policy says must hold of every accepted handoff. */
+/** @module Rules `invariant` and `low-confidence`: conditions that the policy requires of every accepted handoff. */
 import { plainText } from '../../../../projections/plain-text.ts'
 import { parseExpression } from '../../../../schemas/expression.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
@@ -13,7 +13,7 @@ import { readScalar } from '../meaning/scalars.ts'
 import { addFinding, type Report } from '../report.ts'
 import { type Budget, evaluate, STEPS_MAX } from './evaluate.ts'
 
-/** Of an expression that is read. */
+/** Steps per expression that is parsed. */
 const PARSE_STEPS = 500
 
 type Invariant = NonNullable<PlacePolicy['invariants']>[number]
@@ -51,11 +51,11 @@ export function checkConfidence(confidence: number | undefined, min: number | un
   })
 }
 
-// What a policy says of a place that holds a value of another form: said when the value is established, as a warning (JUD-72). Pure.
+// Warns, when a value is established, that a rule of the policy has no effect on it because the value has another form (JUD-72). Pure.
 
 type FaultOf = (value: Json, key: string) => string | undefined
 
-/** Of each place that a policy names, the first value there that is new and has another form. */
+/** Reports, for each place that the policy names, the first new value whose form the rule does not fit. */
 export function checkEffects(
   policy: ResolvedPolicy,
   { before, after }: { readonly before: JsonObject; readonly after: JsonObject },

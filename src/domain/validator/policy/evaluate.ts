@@ -1,4 +1,4 @@
-/** @module The value of an expression over the documents that it names: two contexts, or a call's arguments. Bounded: it gives up after so many steps, and reads own members only. */
+/** @module Evaluates an expression over named documents: two contexts, or a call's arguments. The number of steps is bounded, and only own members are read. */
 
 import { plainText } from '../../../../projections/plain-text.ts'
 import type { Expression, Operator } from '../../../../schemas/expression.ts'
@@ -7,32 +7,32 @@ import { isSameNumber, readCertainNumber, readNumber } from '../meaning/numbers.
 
 export type Outcome = 'holds' | 'fails' | 'unknown' | 'too-long'
 
-/** Members and operations that one handoff's invariants may take together: a few milliseconds. */
+/** Maximum steps of all invariants of one handoff together: a few milliseconds. */
 export const STEPS_MAX = 200_000
 
 export interface Budget {
   stepsLeft: number
-  /** Members of objects that were looked through before. */
+  /** Cache of the members of objects. */
   readonly members: Map<Json, readonly Json[]>
 }
 
-/** By the names that an expression knows them by. */
+/** Documents by the names that expressions use. */
 type Documents = Readonly<Record<string, Json>>
 
-/** Characters of a text, and members of an object, that are looked through in the time of a step. */
+/** Characters of a text, and members of an object, read per step. */
 const STEP_CHARS = 64
 const STEP_MEMBERS = 8
 
 interface Scope {
   readonly documents: Documents
-  /** The list member that a bare name is looked up in. */
+  /** The list member in which a bare name is looked up first. */
   readonly member?: Json
   readonly budget: Budget
-  /** What can be read in more than one way is unknown. */
+  /** Whether values that can be read in more than one way count as unknown. */
   readonly isCertain: boolean
 }
 
-/** A member that is not there makes all that is reckoned from it unknown. */
+/** A missing member is undefined, and so is every result computed from it. */
 type Value = Json | undefined
 
 class OutOfSteps extends Error {}
@@ -45,8 +45,8 @@ export function evaluate(expression: Expression, documents: Documents, budget: B
 }
 
 /**
- * Whether the expression says no, and nothing less: neither what is unknown, nor what takes too long, nor what is no yes or no at all. What a reader may take
- * for another number than the next one is unknown.
+ * Whether the expression is definitely false. It is not if the result is unknown, not a boolean, or exceeds the step limit. A number with
+ * more than one possible reading counts as unknown.
  */
 export function isRuledOut(expression: Expression, documents: Documents, budget: Budget): boolean {
   return reckoned(expression, { documents, budget, isCertain: true }) === false
@@ -114,7 +114,7 @@ function binary(operator: Operator, left: Expression, right: Expression, scope: 
   return scope.isCertain && typeof result === 'number' && !Number.isFinite(result) ? undefined : result
 }
 
-/** What is unknown decides nothing that the other side decides alone. */
+/** Three-valued logic: an unknown operand does not matter if the other operand alone decides the result. */
 function logical(operator: '&&' | '||', left: Value, right: () => Value): Value {
   const decisive = operator === '||'
   if (left === decisive) return decisive
@@ -170,7 +170,7 @@ function call({ name, args }: Extract<Expression, { kind: 'call' }>, scope: Scop
   return name === 'all' ? allHold(values, scope) : sumOf(values, scope)
 }
 
-/** Lists, and objects that map keys to members. */
+/** The members of a list, or the values of an object that maps keys to members. */
 function membersOf(value: Value, scope: Scope): readonly Json[] | undefined {
   if (Array.isArray(value)) return value
   if (value === undefined || !isJsonObject(value)) return undefined
@@ -199,7 +199,7 @@ function sumOf(values: readonly Value[], scope: Scope): Value {
   return Math.round(sum * 1e9) / 1e9
 }
 
-/** A number, a number in a text, or the number of `{value, unit}` and `{amount, currency}`. */
+/** The value as a number: a number, a number in a text, or the number of `{value, unit}` or `{amount, currency}`. */
 function numberOf(value: Value, scope: Scope): number | undefined {
   if (typeof value === 'number') return value
   if (typeof value === 'string') {
@@ -212,7 +212,7 @@ function numberOf(value: Value, scope: Scope): number | undefined {
   return inner === undefined || typeof inner === 'object' ? undefined : numberOf(inner, scope)
 }
 
-/** Whether nothing beside its `value` or `amount` may be, or hold, its number. */
+/** Whether exactly one member can be the number of the object. */
 function isOneQuantity(value: JsonObject, scope: Scope): boolean {
   const members = Object.entries(value)
   spend(scope, Math.floor(members.length / STEP_MEMBERS))
@@ -223,7 +223,7 @@ function mayBeNumber(member: Json): boolean {
   return typeof member === 'number' || (typeof member === 'object' && member !== null) || isUnclear(member)
 }
 
-/** A text of digits and marks alone. */
+/** A text with digits, but without letters. */
 function isUnclear(value: Json): boolean {
   return typeof value === 'string' && /^[^\p{L}]*\p{N}[^\p{L}]*$/u.test(value)
 }

@@ -1,7 +1,7 @@
-/** @module Of two declarations the one that permits less: how policies of tenant, run and manifest come together. */
+/** @module Merges two declarations so that the stricter one applies; used to combine the policies of tenant, run and manifest. */
 import type { PlacePolicy } from '../../../../schemas/place-policy.ts'
 
-/** The member of `order` that stands later; undefined where neither is there. */
+/** Whichever of the two is later in `order`; undefined if both are. */
 function later<T extends string>(order: readonly T[], a: T | undefined, b: T | undefined): T | undefined {
   if (a === undefined || b === undefined) return a ?? b
   return order.indexOf(b) > order.indexOf(a) ? b : a
@@ -27,7 +27,7 @@ type Declared = Pick<
   | 'overshoot'
 >
 
-/** Of one place the word of `first` counts; bounds and rights are the stricter of both. */
+/** For the rule of a single place, `first` takes precedence; bounds and rights are the stricter of both. */
 export function stricter(first: Declared, second: Declared): Declared {
   const merged = {
     ungrounded: later(['off', 'warn', 'reject'], first.ungrounded, second.ungrounded),

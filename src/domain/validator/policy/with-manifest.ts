@@ -1,4 +1,4 @@
-/** @module A run's policy with what an agent's manifest declares on top: a manifest adds, and never loosens. */
+/** @module Adds the declarations of an agent's manifest to a run's policy: a manifest adds rules and never loosens any. */
 import type { ManifestState, RunState } from '../../../../projections/run-state.ts'
 import type { PlacePolicy } from '../../../../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
@@ -12,12 +12,12 @@ export function withManifestPolicy(policy: ResolvedPolicy, declared: PlacePolicy
   return { ...own, ...both, ungrounded: both.ungrounded ?? own.ungrounded }
 }
 
-/** Read once: what is known of a policy is kept by the object that it is. */
+/** Cache, because derived data of a policy is keyed by the object. */
 const read = new WeakMap<ResolvedPolicy, ResolvedPolicy>()
 
 /**
- * A recorded policy as handoffs are judged by it now (JUD-82). One without a rule set is of release 0.1.0: it protected its critical keys and nothing else, and
- * knew no suspects. It stays so in the record, and for the fold of what was accepted by it.
+ * A recorded policy, converted to the current judgement of handoffs (JUD-82). A policy without a rule set is from release 0.1.0: it
+ * protected only its critical keys and had no suspects. The record, and the fold of what it accepted, keep the original policy.
  */
 export function readPolicy(policy: ResolvedPolicy): ResolvedPolicy {
   if (policy.base === 'relay' || policy.rules === RULES_NOW) return policy
@@ -28,7 +28,7 @@ export function readPolicy(policy: ResolvedPolicy): ResolvedPolicy {
   return made
 }
 
-/** Whether a handoff is refused whose tokens would pass a limit (RUN-80). Of the manifest also under `relay`. */
+/** Whether handoffs whose tokens would exceed a limit are refused (RUN-80). A manifest may require this even under `relay`. */
 export function refusesOvershoot({ policy }: Pick<RunState, 'policy'>, manifest: ManifestState | undefined): boolean {
   return [policy, manifest?.manifest.policy].some((each) => each?.overshoot === 'refuse')
 }

@@ -1,4 +1,4 @@
-/** @module The policy that a run is started with, under what the operator declared for its tenant: a run adds, and never loosens. */
+/** @module Combines the policy that a run is started with and the operator's policy for its tenant: a run adds rules and never loosens any. */
 import { APPROVAL_RULES_MAX } from '../../../../schemas/approval.ts'
 import { type Policy, PolicyMembers, type PolicyObject, type ResolvedPolicy } from '../../../../schemas/policy.ts'
 import { ungoverned } from '../../../../schemas/policy-effects.ts'
@@ -11,7 +11,7 @@ type Started =
   | { readonly ok: true; readonly policy: ResolvedPolicy }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** What a run declared, with what its tenant's policy adds. Refused where the two cannot both hold. */
+/** The run's policy with the additions of its tenant's policy; a refusal if the two contradict each other. */
 export function underTenantPolicy(declared: Policy | undefined, tenant: PolicyObject): Started {
   const run = typeof declared === 'string' ? { base: declared } : (declared ?? {})
   if (tenant.base !== undefined && run.base !== undefined && tenant.base !== run.base)
@@ -25,7 +25,7 @@ export function underTenantPolicy(declared: Policy | undefined, tenant: PolicyOb
   return refused(pointer, `together with the policy of this tenant: ${[...path.map(String), message].join(' ')}`)
 }
 
-/** What needs an approval in the run that this one comes from needs it in this one, too. */
+/** Adds the approval rules of the run that this one comes from, so that they apply in this run, too. */
 export function withApprovals(
   declared: Policy | undefined,
   approve: NonNullable<PolicyObject['approve']>,
@@ -64,13 +64,13 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
   return { ...named, ...stricter(run, tenant) }
 }
 
-/** To let a place move is to loosen: where the tenant's policy speaks of it, it speaks alone. */
+/** Declaring a place as moving loosens the policy, so if the tenant's policy has such declarations, only those apply. */
 function movesOf(run: PolicyObject, tenant: PolicyObject): Pick<PolicyObject, 'moves' | 'preset'> {
   const { moves, preset } = tenant.moves === undefined && tenant.preset === undefined ? run : tenant
   return { moves, preset }
 }
 
-/** Where both speak of it, a key is as free as the stricter of them has it; what is freed alone by one is the most that is. */
+/** If both policies declare free keys, each key is as free as the stricter one allows; if only one declares them, its declaration applies. */
 function freeOf(run: PolicyObject, tenant: PolicyObject): Pick<PolicyObject, 'free' | 'freeOnly' | 'prose'> {
   const [ours, theirs] = [run, tenant].filter(speaksOfFree).map(freeKeysOf)
   if (ours === undefined) return {}

@@ -1,6 +1,6 @@
 /**
- * @module All appends to a node over one call of the client's channel, as the client's own batching has them: each waits for the answer with its
- * correlation. An append that a call leaves without an answer stays open: whoever sent it has to find out what became of it.
+ * @module Sends all appends to a node over one call of the client's channel, like the client's own batching: each waits for the answer with its
+ * correlation id. The outcome of an append that a call leaves unanswered stays open: the sender has to determine it.
  */
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
@@ -24,10 +24,10 @@ interface Pending {
 }
 
 const calls = new WeakMap<ByteCalls, Duplex | Promise<Duplex>>()
-/** What waits for an answer of each call that goes on, by correlation. */
+/** Pending appends of each open call, by correlation number. */
 const waiting = new WeakMap<Duplex, Map<number, Pending>>()
 
-/** Rejects with the client's own errors, the server's refusals among them, and with what ended the call before the answer came. */
+/** Rejects with the client's own errors, including the server's refusals, and with the error that ended the call before the answer arrived. */
 export async function appendOverCall(
   client: EventStoreDBClient,
   append: Omit<AppendMessage, 'correlation'>,
@@ -40,7 +40,7 @@ export async function appendOverCall(
   const message = appendMessage({ ...append, correlation: PREFIX + number.toString(HEX).padStart(COUNTER_DIGITS, '0') })
   return await new Promise((resolve, reject) => {
     pending.set(number, { stream: append.stream, resolve, reject })
-    // The ledger bounds what waits.
+    // Backpressure is not needed here: the ledger limits the number of pending appends.
     call.write(message)
   })
 }
@@ -64,7 +64,7 @@ function asItIs(bytes: Buffer): Buffer {
   return bytes
 }
 
-/** An answer to what nobody waits for any more is passed over: a server may say twice that a request is bad. */
+/** An answer without a pending append is ignored: a server may report twice that a request is invalid. */
 function take(bytes: Buffer, pending: Map<number, Pending>): void {
   const { correlation, success } = readAppendAnswer(bytes)
   const pendingCall = pending.get(correlation)
@@ -86,7 +86,7 @@ function refusal(bytes: Buffer, stream: string): unknown {
 const PREFIX_BYTES = 10
 const COUNTER_DIGITS = 12
 const HEX = 16
-/** Of all UUIDs of this process: a random part, behind which comes the number of the append. */
+/** Common prefix of all correlation UUIDs of this process: random digits, followed by the number of the append. */
 const PREFIX = randomBytes(PREFIX_BYTES)
   .toString('hex')
   .replace(/^(.{8})(.{4})(.{4})(.{4})$/, '$1-$2-$3-$4-')

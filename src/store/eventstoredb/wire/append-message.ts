@@ -1,10 +1,10 @@
 /**
- * @module BatchAppend of EventStoreDB's `streams.proto`: the message of an append, and that of its answer. Data and metadata go as the very bytes
- * that were signed: the client would parse them, and print them in another order.
+ * @module Encodes the BatchAppend request of EventStoreDB's `streams.proto` and decodes its response. Data and metadata are sent as exactly the bytes that
+ * were signed: the client would parse them and print them in another order.
  */
 import { fieldBytes, MessageReader, MessageWriter, varintBytes } from './protobuf.ts'
 
-/** An event as the server takes it; `id` is a UUID, `data` and `metadata` are JSON. */
+/** An event in the form that the server accepts; `id` is a UUID, `data` and `metadata` are JSON. */
 export interface ServerEvent {
   readonly id: string
   readonly type: string
@@ -13,17 +13,17 @@ export interface ServerEvent {
 }
 
 export interface AppendMessage {
-  /** A UUID of which the last 48 bits, a number, come back with the answer. */
+  /** A UUID whose last 48 bits, a number, are returned with the answer. */
   readonly correlation: string
   readonly stream: string
   /** `undefined`: the stream must not exist. */
   readonly expectedRevision: number | undefined
-  /** Until when the server may take it; milliseconds since 1970, by this machine's clock. */
+  /** Deadline for the server to accept the append; milliseconds since 1970, by this machine's clock. */
   readonly deadlineMs: number
   readonly events: readonly ServerEvent[]
 }
 
-/** Numbers of fields, by message. */
+/** Field numbers by message. */
 const REQUEST = { correlation: 1, options: 2, event: 3, isFinal: 4 } as const
 const OPTIONS = { stream: 1, revision: 2, noStream: 3, deadline: 6 } as const
 const EVENT = { id: 1, metadata: 2, customMetadata: 3, data: 4 } as const
@@ -75,7 +75,7 @@ function optionsOf({ stream, expectedRevision, deadlineMs }: AppendMessage): Buf
   return writer.head(OPTIONS.deadline, deadlineBytes).number(TIMESTAMP_SECONDS, seconds).done()
 }
 
-/** Of an event's fields, and of all of it. */
+/** Sizes in bytes of an event's fields, and of the whole event. */
 interface EventSizes {
   readonly type: number
   readonly metadata: number
@@ -95,7 +95,7 @@ function sizesOf({ type, metadata, data }: ServerEvent): EventSizes {
   return { ...sizes, event: fieldBytes(UUID_BYTES) + fields }
 }
 
-/** Bodies are copied once. */
+/** Copies each payload only once. */
 function writeEvent(writer: MessageWriter, { id, type, metadata, data }: ServerEvent, sizes: EventSizes): void {
   writer.head(REQUEST.event, sizes.event)
   writer.head(EVENT.id, UUID_BYTES).text(UUID.text, id, UUID_CHARS)
@@ -104,11 +104,11 @@ function writeEvent(writer: MessageWriter, { id, type, metadata, data }: ServerE
 }
 
 export interface AppendAnswer {
-  /** The last 48 bits of the append's UUID; NaN where there is none. */
+  /** The last 48 bits of the append's UUID; NaN if the answer has none. */
   readonly correlation: number
-  /** Absent where the server refused. */
+  /** Absent if the server refused. */
   readonly success?: {
-    /** The stream's last one now. */
+    /** The stream's last revision after the append. */
     readonly revision: number
     readonly position: { readonly commit: bigint; readonly prepare: bigint } | undefined
   }
@@ -149,10 +149,10 @@ function readPosition(reader: MessageReader): { readonly commit: bigint; readonl
 }
 
 const HEX = 16
-/** The last group of digits holds 48 bits. */
+/** Offset of the last group of digits, which holds 48 bits. */
 const LAST_GROUP = 24
 
-/** In whichever of its forms a server writes it. */
+/** Reads a UUID in either of the forms that servers use. */
 function readUuid(reader: MessageReader): number {
   let found = Number.NaN
   for (let field = reader.next(); field !== 0; field = reader.next()) {
@@ -164,7 +164,7 @@ function readUuid(reader: MessageReader): number {
 }
 
 function readStructured(reader: MessageReader): number {
-  // Zero is not written.
+  // Protocol Buffers omit a field whose value is zero.
   let low = 0
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === STRUCTURED.leastSignificant) low = reader.low48()

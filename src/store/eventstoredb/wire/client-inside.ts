@@ -1,12 +1,15 @@
-/** @module What the client shows to subclasses only: how it makes its calls, so that ours share its channel, its credentials and its reconnections. */
+/**
+ * @module Access to members that the client declares for subclasses only, with which it makes its calls: our calls share its channel, credentials and
+ * reconnections.
+ */
 import type { Duplex } from 'node:stream'
 import type { EventStoreDBClient } from '@eventstore/db-client'
 import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 
-/** gRPC metadata and options of a call, which nobody here looks into. */
+/** gRPC metadata and options of a call, opaque here. */
 export type CallArguments = readonly [metadata: unknown, options: unknown]
 
-/** Calls with messages as bytes: whoever makes one writes and reads them. */
+/** Calls with messages as bytes: the caller encodes and decodes them. */
 export interface ByteCalls {
   makeBidiStreamRequest(
     path: string,
@@ -29,11 +32,11 @@ interface ClientInside {
 export interface StreamCall<T> {
   readonly name: string
   readonly create: (calls: ByteCalls, more: CallArguments) => T
-  /** One call for all who ask, as long as it and its channel last. */
+  /** Shares one call among all callers, as long as the call and its channel last. */
   readonly cache: WeakMap<ByteCalls, T | Promise<T>>
 }
 
-/** A call to the leader, without a deadline. Where it ends with an error, the client opens a new channel if that may help. */
+/** Opens a call to the leader, without a deadline. If it ends with an error, the client opens a new channel where that may help. */
 export function openCall<T>(client: EventStoreDBClient, { name, create, cache }: StreamCall<T>): Promise<T> {
   const inside = client as unknown as ClientInside
   const make = (calls: ByteCalls): T =>

@@ -1,6 +1,6 @@
 /**
- * @module The little of Protocol Buffers' encoding that appends and reads need (protobuf.dev/programming-guides/encoding): varints, and fields
- * with a length. The client's own library makes objects of every field of every event, which takes longer than the ledger takes to decide and seal.
+ * @module The subset of the Protocol Buffers encoding that appends and reads need (protobuf.dev/programming-guides/encoding): varints and length-delimited
+ * fields. The client's own library creates objects for every field of every event, which takes longer than the ledger takes to decide and seal.
  */
 
 const VARINT = 0
@@ -12,12 +12,12 @@ const FIXED32_BYTES = 4
 const TYPE_BITS = 3
 const GROUP = 0x7f
 const MORE = 0x80
-/** Values above it do not fit a bitwise operation. */
+/** Number of values of a 7-bit group. Used for arithmetic in place of shifts, since large values do not fit a bitwise operation. */
 const GROUP_SIZE = 0x80
 const GROUP_SIZE_64 = 0x80n
-/** Bits of an unsigned 64-bit integer come in so many groups at most. */
+/** Maximum number of groups of an unsigned 64-bit integer. */
 const VARINT_BYTES_MAX = 10
-/** Groups whose bits a double holds exactly. */
+/** Number of groups whose bits a double represents exactly. */
 const EXACT_GROUPS = 7
 const LOW_48 = 2 ** 48
 
@@ -30,19 +30,19 @@ export class ProtobufError extends Error {
   }
 }
 
-/** Bytes of an unsigned integer, at most `Number.MAX_SAFE_INTEGER`. */
+/** Encoded size of an unsigned integer up to `Number.MAX_SAFE_INTEGER`, in bytes. */
 export function varintBytes(value: number): number {
   let bytes = 1
   for (let rest = value; rest >= GROUP_SIZE; rest = Math.floor(rest / GROUP_SIZE)) bytes += 1
   return bytes
 }
 
-/** Bytes of a field of so many bytes, with what stands before them; of the fields up to 15. */
+/** Encoded size of a length-delimited field with a payload of `bytes` bytes; for field numbers up to 15. */
 export function fieldBytes(bytes: number): number {
   return 1 + varintBytes(bytes) + bytes
 }
 
-/** Writes one message whose bytes were counted before, into one piece of memory. */
+/** Writes one message of known size into a single buffer. */
 export class MessageWriter {
   readonly #bytes: Buffer
   #at = 0
@@ -51,7 +51,7 @@ export class MessageWriter {
     this.#bytes = Buffer.allocUnsafe(bytes)
   }
 
-  /** Throws `RangeError` where it was counted wrong. */
+  /** Throws `RangeError` if the size was computed wrongly. */
   done(): Buffer {
     if (this.#at !== this.#bytes.length) throw new RangeError(`counted ${this.#bytes.length} bytes, wrote ${this.#at}`)
     return this.#bytes
@@ -61,19 +61,19 @@ export class MessageWriter {
     return this.#varint((field << TYPE_BITS) | VARINT).#varint(value)
   }
 
-  /** What stands before so many bytes of a field: of a text, of bytes or of a message. */
+  /** Writes tag and length of a field (text, bytes or message) with a payload of `bytes` bytes. */
   head(field: number, bytes: number): this {
     return this.#varint((field << TYPE_BITS) | WITH_LENGTH).#varint(bytes)
   }
 
-  /** `bytes` as `Buffer.byteLength` counts the text. */
+  /** `bytes` is the `Buffer.byteLength` of the text. */
   text(field: number, value: string, bytes = Buffer.byteLength(value)): this {
     this.head(field, bytes)
     this.#at += this.#bytes.write(value, this.#at)
     return this
   }
 
-  /** Fields that were written before. */
+  /** Copies fields that are already encoded. */
   fields(bytes: Uint8Array): this {
     this.#bytes.set(bytes, this.#at)
     this.#at += bytes.length
@@ -92,7 +92,7 @@ export class MessageWriter {
   }
 }
 
-/** Field after field of one message. Values are read by the call that fits their field, or passed over. Throws `ProtobufError`. */
+/** Reads the fields of one message. Each value is read by the method for its type, or skipped. Throws `ProtobufError`. */
 export class MessageReader {
   readonly #bytes: Buffer
   readonly #end: number
@@ -105,7 +105,7 @@ export class MessageReader {
     this.#end = end
   }
 
-  /** Number of the next field; 0 at the end. What was not read of the one before is to be passed over by `skip`. */
+  /** Number of the next field; 0 at the end. The value of the previous field must have been read or skipped. */
   next(): number {
     if (this.#at >= this.#end) return 0
     const tag = this.number()
@@ -113,7 +113,7 @@ export class MessageReader {
     return tag >>> TYPE_BITS
   }
 
-  /** Bits beyond what a double holds exactly are an error: nothing that is read by this grows so large. */
+  /** Throws for values beyond the exact range of a double: no field read with this method grows that large. */
   number(): number {
     let [value, factor] = [0, 1]
     for (let groups = 0; groups < EXACT_GROUPS; groups += 1) {
@@ -125,7 +125,7 @@ export class MessageReader {
     throw new ProtobufError('holds a number that is too large')
   }
 
-  /** Of an unsigned integer, the lowest 48 bits. */
+  /** The lowest 48 bits of an unsigned integer. */
   low48(): number {
     let [low, factor] = [0, 1]
     for (let groups = 0; groups < VARINT_BYTES_MAX; groups += 1) {
@@ -137,7 +137,7 @@ export class MessageReader {
     throw new ProtobufError('holds a number without end')
   }
 
-  /** Unsigned, 64 bits. */
+  /** An unsigned 64-bit integer. */
   bigint(): bigint {
     let [low, factor] = [0, 1]
     for (let groups = 0; groups < EXACT_GROUPS; groups += 1) {
@@ -157,7 +157,7 @@ export class MessageReader {
     throw new ProtobufError('holds a number without end')
   }
 
-  /** A part of the message's own bytes: whoever keeps it keeps them all. */
+  /** A view of the message's buffer: keeping it keeps the whole buffer in memory. */
   bytes(): Buffer {
     const from = this.#pass(this.number())
     return this.#bytes.subarray(from, this.#at)
@@ -181,7 +181,7 @@ export class MessageReader {
     else throw new ProtobufError(`holds a field of type ${this.#type}`)
   }
 
-  /** Where the passed bytes began. */
+  /** Advances by `bytes`; returns the previous offset. */
   #pass(bytes: number): number {
     const from = this.#at
     if (bytes > this.#end - from) throw new ProtobufError('ends too early')
