@@ -256,7 +256,7 @@ export const ReportBranch = z
   )
   .refine(
     (body) => body.add === undefined || body.output !== undefined,
-    'add stands beside output: a branch that adds and changes nothing else has the output {}',
+    'add is given beside output: a branch that adds and changes nothing else has the output {}',
   )
 
 export const JoinFork = z.strictObject({ runFence: RunFence })

@@ -8,7 +8,7 @@ const Revision = z.int().min(0)
 export const AcknowledgeLoss = z.strictObject({
   stream: z.string().min(1).max(512).describe('The stream of the lost event, as the list of losses names it.'),
   revision: Revision.describe('The first revision that is lost.'),
-  reason: LossReason.describe('Why it cannot be put back, on record for good: it names no person.'),
+  reason: LossReason.describe('Why it cannot be put back, recorded for good: name no person.'),
 })
 
 const Item = z.strictObject({
@@ -21,7 +21,7 @@ const Item = z.strictObject({
   reason: z.string().optional().describe('Why it could not be put back.'),
   acknowledgedBy: z.string().optional().describe('Who acknowledged it.'),
   acknowledgedAt: z.string().optional().describe('When.'),
-  event: z.string().optional().describe('Id of the event that has it on record.'),
+  event: z.string().optional().describe('Id of the event that records it.'),
 })
 
 export const LossesAnswer = z.strictObject({

@@ -15,7 +15,7 @@ export const ErasureAnswer = z.strictObject({
   status: z
     .enum(['erased', 'waiting', 'nothing'])
     .describe('`waiting`: for the end of open runs; `nothing`: no key exists, as nothing is kept or it was erased.'),
-  request: z.string().optional().describe('Id of the request on record.'),
+  request: z.string().optional().describe('Id of the recorded request.'),
   keyIds: KeyIds.describe('Ids of the keys that are, or will be, destroyed.'),
   counts: Counts.optional(),
   openRuns: z

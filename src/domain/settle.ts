@@ -104,7 +104,7 @@ function staleSettle(state: RunState, call: CallState, inputs: { body: SettleCal
 }
 
 function staleFence(call: CallState, fence: number): Refusal {
-  return refusal('stale-fence', 'the call was claimed anew since; only the newest claim may settle it', {
+  return refusal('stale-fence', 'the call was claimed again since; only the newest claim may settle it', {
     pointer: '/fence',
     evidence: { callId: call.callId, expected: fence, actual: call.fence },
   })

@@ -59,7 +59,7 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
     access,
     query: NoQuery,
     ...(route.answer && { answer: route.answer }),
-    ...(location && { answers: { 201: 'Recorded anew.' } }),
+    ...(location && { answers: { 201: 'Recorded again.' } }),
     ...(isAccepted && { answers: { 202: 'Recorded, and held for later.' } }),
     ...(takesValue && { takesValue }),
     spec,

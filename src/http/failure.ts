@@ -14,11 +14,11 @@ import { problem } from './problems.ts'
 import type { HttpDeps } from './route.ts'
 
 const NOT_ON_RECORD =
-  'what leaves the ledger is put on record first, and the store takes no record now, as on a full disk: nothing was given out'
+  'what leaves the ledger is recorded first, and the store accepts no record now, as on a full disk: nothing was given out'
 
 const WENT_BACK = 'the store no longer holds an event that it had acknowledged: nothing is read from it'
 
-const MADE_ANEW = 'an index that this answer rests on is being made anew from the store'
+const MADE_ANEW = 'an index that this answer rests on is being rebuilt from the store'
 
 /** Any other error is internal: it is logged under an id, and the answer contains only that id. */
 export function failure(error: unknown, deps: Pick<HttpDeps, 'log'>, c: HttpContext): Response {

@@ -97,7 +97,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'Read `receipts` and `findings`: why no branch was merged. The context is unchanged; fork again or go on without.',
   ),
   'result-not-recorded': text(
-    'The result of a call is not on record',
+    'The result of a call is not recorded',
     'Roll the run back: without that result nobody could replay or resume it.',
   ),
   'call-not-found': text('No such call', 'Check the call id; `GET /v1/runs/{run}/calls` lists them.'),
@@ -144,7 +144,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'approval-pending': text(
     'The call waits for an approval',
-    'Ask again later (`Prefer: wait=20` holds the answer). Whoever may decide finds it at `GET /v1/approvals`, and at `/ui/approvals`.',
+    'Ask again later (`Prefer: wait=20` holds the answer). People who may decide find it at `GET /v1/approvals`, and at `/ui/approvals`.',
   ),
   'approval-denied': text(
     'The approval was denied',
@@ -182,7 +182,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'Take a token that has one of the roles in `roles`: the issuer of your tokens gives them.',
   ),
   'self-approval': text(
-    'Whoever asks does not approve',
+    'The requester cannot approve',
     'Let somebody else decide, or set `selfApproval` where the approval is demanded.',
   ),
   'open-work': text('Work is open', 'Settle or resolve what is listed, then end the run.'),
@@ -202,7 +202,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'value-not-found': text(
     'No such value',
-    'Take the digest out of `argsRef` or `resultRef` of a call of this run, or out of its `inputRef` or `outputRef`; with `kept: false` only the digest is on record.',
+    'Take the digest out of `argsRef` or `resultRef` of a call of this run, or out of its `inputRef` or `outputRef`; with `kept: false` only the digest is recorded.',
   ),
   'append-too-large': text('Too much for one write', 'Send less in one request.'),
   overloaded: text(
@@ -221,7 +221,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'store-went-back': text(
     'The store went backwards',
-    'The store lacks an event that it had acknowledged: nothing is read or written. Whoever runs the ledger puts the newer store back and starts it again; the log of the server says which event.',
+    'The store lacks an event that it had acknowledged: nothing is read or written. The operator puts the newer store back and starts it again; the log of the server says which event.',
   ),
   'agent-mismatch': text('The token is bound to another agent', 'Send the agent that the token names.'),
   'run-mismatch': text('The token is bound to one run', 'Ask for that run, or use a token without the bond.'),

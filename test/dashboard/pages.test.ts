@@ -425,7 +425,8 @@ test('a compensation that failed stands on top of its run, a click from the even
   await using edge = await seeded()
   const client = await signedIn(edge)
   const html = await client.html(`/ui/runs/${REFUSED_RUN}`)
-  const [, notice = ''] = /1 compensation failed: what the call did stands<\/h2>([\s\S]*?)<\/ul>/.exec(html) ?? []
+  const [, notice = ''] =
+    /1 compensation failed: what the call did was not undone<\/h2>([\s\S]*?)<\/ul>/.exec(html) ?? []
   assert.match(notice, /recall-letter[\s\S]*to undo[\s\S]*send-letter/)
   const [, href = ''] = /href="([^"]+)"/.exec(notice) ?? []
   assert.match(await client.html(href), /CompensationFailed/)

@@ -21,8 +21,8 @@ export function serviceCommands(program: CliCommand): void {
     .description('forget a person: destroy the keys of a subject, so that nothing kept of it can be read again')
     .flags(
       flag('--subject <name>', 'needed: whose values, as the rules of redaction name it (run:ID: those of a run)'),
-      flag('--reason <text>', 'needed: why, on record for good: it names no person'),
-      flag('--basis <text>', 'needed: the law or contract that it follows, on record'),
+      flag('--reason <text>', 'needed: why, recorded for good: name no person'),
+      flag('--basis <text>', 'needed: the law or contract that it follows; it is recorded'),
       flag('--now', 'do not wait for the end of open runs: they cannot be resumed or undone with these values'),
       tenantFlag(),
       urlFlag(),
@@ -53,7 +53,7 @@ function serve(program: CliCommand): void {
         'start past a damaged log of the store, without what cannot be read; the log is set aside',
       ),
       flag('--erasures <file>', 'carry out a copy of the list of erasures first, as after a backup was put back'),
-      flag('--mcp <file>', 'MCP servers over HTTP to stand in front of, each at /mcp/NAME, with every call on record'),
+      flag('--mcp <file>', 'MCP servers over HTTP to proxy, each at /mcp/NAME, with every call recorded'),
       flag('--mcp-idle-minutes <n>', 'how long a session with them may lie idle before it is ended (default: 30)'),
     )
     .settings(...SERVE_SETTINGS)
@@ -161,11 +161,11 @@ function losses(program: CliCommand): void {
     .runs(async () => (await import('../losses.ts')).listLosses)
   group
     .command('acknowledge')
-    .description('put on record that events are lost for good: the log goes on with a hole that it names')
+    .description('record that events are lost for good: the log goes on with a hole that it names')
     .flags(
       flag('--stream <stream>', 'needed: the stream that lost them, as losses list names it'),
       flag('--revision <n>', 'needed: the first revision that is lost'),
-      flag('--reason <text>', 'needed: why it cannot be put back, on record for good: it names no person'),
+      flag('--reason <text>', 'needed: why it cannot be put back, recorded for good: name no person'),
       tenantFlag(),
       urlFlag(),
       tokenFlag('admin'),

@@ -30,7 +30,7 @@ export const auditIndexPage = pageRoute({
     body: (
       <>
         <h1>Audit</h1>
-        <p class="muted">Each question is answered as of one size of the log, and asking is itself put on record.</p>
+        <p class="muted">Each question is answered as of one size of the log, and asking is itself recorded.</p>
         <ul class="questions">
           {Object.entries(AUDIT_QUERIES).map(([name, { summary }]) => (
             <li class="card">
@@ -174,7 +174,7 @@ function Answer({ definition, page }: { readonly definition: AuditQueryDefinitio
     return <AuditTable columns={definition.columns} items={page.items as readonly JsonObject[]} />
   return (
     <div class="empty">
-      <p class="empty-title">Nothing of the kind is on record</p>
+      <p class="empty-title">Nothing of the kind is recorded</p>
     </div>
   )
 }

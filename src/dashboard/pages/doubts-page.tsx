@@ -57,8 +57,8 @@ function Doubts({ items, next, isFirst, resolved }: DoubtsProps) {
       </div>
       {resolved !== undefined && (
         <p class="notice notice-good" role="status">
-          The resolution of call <Data text={resolved} /> is on record. Nothing was run: the run goes on when its
-          program resumes it, and a rollback is carried on by <code>recover()</code>.
+          The resolution of call <Data text={resolved} /> is recorded. Nothing was run: the run goes on when its program
+          resumes it, and a rollback is carried on by <code>recover()</code>.
         </p>
       )}
       <p class="muted">

@@ -36,7 +36,7 @@ export const servicePage = pageRoute({
             title="Starts, ends, settings, keys"
             items={history.items}
             cells={({ type, ...item }) => [labelOf(textOf(type)), detailsOf(item)]}
-            none="Nothing is on record yet."
+            none="Nothing is recorded yet."
           />
           <ServiceTable
             heads={['Time', 'Subject', 'Details']}

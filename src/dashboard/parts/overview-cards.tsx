@@ -117,10 +117,10 @@ export function SpendCard({ spend, since }: Pick<Overview, 'spend'> & Since) {
 
 export function ReaderCard({ readers }: Pick<Overview, 'readers'>) {
   return (
-    <QuestionCard title="Who read what?" all={{ href: auditPath('access'), text: 'Every reading on record' }}>
+    <QuestionCard title="Who read what?" all={{ href: auditPath('access'), text: 'All recorded reads' }}>
       <PartList
         part={readers.ok ? { ...readers, value: readers.value.items } : readers}
-        none="Nobody's reading is on record yet."
+        none="No read is recorded yet."
         row={(reader) => <ReaderLine {...reader} />}
       />
       {readers.ok && readers.value.ofNewest !== undefined && (

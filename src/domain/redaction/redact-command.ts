@@ -169,7 +169,7 @@ function* nameFault(names: Iterable<[string, Json]>, redaction: Redaction): Pace
     if (found === undefined) continue
     return refusal(
       'redacted-name',
-      `what the rule ${found.rule} leaves out stands in a name, and names are never left out: use another one`,
+      `what the rule ${found.rule} leaves out is in a name, and names are never left out: use another one`,
       { pointer, evidence: { rule: found.rule } },
     )
   }

@@ -37,7 +37,7 @@ export const bundleRoutes: readonly GuardedRoute[] = [
     ...readRoute({
       path: '/v1/runs/{run}/keys/disclose',
       summary:
-        'Give away the keys of a run that has ended; RunKeyDisclosed goes on record first, and nothing may follow it',
+        'Give away the keys of a run that has ended; RunKeyDisclosed is recorded first, and nothing may follow it',
       tag: 'history',
       access: DISCLOSE_KEYS,
       query: NoQuery,

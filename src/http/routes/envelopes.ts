@@ -23,7 +23,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
   }),
   commandRoute({
     path: '/v1/runs/{run}/judgements',
-    summary: 'Put on record what a judge says of an accepted handoff',
+    summary: 'Record what a judge says of an accepted handoff',
     tag,
     access: WRITE_RUNS,
     kind: 'judgement',

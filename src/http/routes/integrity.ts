@@ -8,7 +8,7 @@ import { type GuardedRoute, readRoute } from '../route.ts'
 export const integrityRoutes: readonly GuardedRoute[] = [
   readRoute({
     path: '/v1/integrity',
-    summary: 'Events on record as broken, and the last whole pass of the scrub',
+    summary: 'Events recorded as broken, and the last whole pass of the scrub',
     tag: 'history',
     access: READ_TENANT_RECORDED_BEHIND,
     query: NoQuery,

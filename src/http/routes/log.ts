@@ -187,7 +187,7 @@ const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
   'no-checkpoint': 'no checkpoint was signed yet',
   'log-stopped':
     'no checkpoint was signed, and none will be: the log stopped at an event that does not verify, or is gone; run "countersign verify", and put the event back from a copy',
-  'being-made': 'the file of the logs is being made anew from the store: ask again',
+  'being-made': 'the file of the logs is being rebuilt from the store: ask again',
   'not-in-log': "there is no such event in this tenant's log",
   'not-published':
     'the event is in the log and no checkpoint covers it yet: one is signed within seconds, or, where log.db is being rebuilt, once that is done',

@@ -12,8 +12,7 @@ const tag = 'waiting'
 export const waitRoutes: readonly GuardedRoute[] = [
   commandRoute({
     path: '/v1/runs/{run}/waits',
-    summary:
-      'Wait for a signal, for a time, or for whichever comes first; asked again at the same place, how that stands',
+    summary: 'Wait for a signal, for a time, or for whichever comes first; asked again at the same place, its status',
     tag,
     access: WRITE_RUNS,
     kind: 'wait',

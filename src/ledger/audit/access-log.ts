@@ -77,7 +77,7 @@ export class AccessLog implements AsyncDisposable {
     const account = this.#deps.memory.account('access')
     // Counted twice: as a waiting entry, and as part of the text of its event.
     const release = account.take(2 * (weigh(entry) + textBytes(tenant)), tenant)
-    if (release === undefined) throw new OverloadedError('too many reads wait to be put on record', RETRY_MS)
+    if (release === undefined) throw new OverloadedError('too many reads wait to be recorded', RETRY_MS)
     try {
       await new Promise<void>((recorded, failed) => {
         const writer = this.#writer(tenant)
@@ -157,7 +157,7 @@ export class AccessLog implements AsyncDisposable {
     // The current head of the stream is looked up before the next append.
     writer.at = undefined
     const retryAfterMs = result.kind === 'unavailable' ? result.retryAfterMs : RETRY_MS
-    throw new NotOnRecordError(`the read cannot be put on record now (${result.kind})`, retryAfterMs)
+    throw new NotOnRecordError(`the read cannot be recorded now (${result.kind})`, retryAfterMs)
   }
 }
 

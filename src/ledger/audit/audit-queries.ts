@@ -56,7 +56,7 @@ export const AUDIT_QUERIES = {
   },
   search: {
     summary:
-      'Events whose payloads, results, errors and reasons hold the words of `text`, with the place where they stand',
+      'Events whose payloads, results, errors and reasons hold the words of `text`, with the place where they are',
     shape: 'events',
     filters: EVERY,
     required: ['text'],
@@ -134,7 +134,7 @@ export const AUDIT_QUERIES = {
     columns: ['leaf', 'time', 'type', 'run', 'revision', 'actor', 'seal'],
   },
   keys: {
-    summary: 'Each sealing key: its period on record, what it sealed, and what it sealed outside of that period',
+    summary: 'Each sealing key: its recorded period, what it sealed, and what it sealed outside of that period',
     shape: 'keys',
     filters: by('run', 'when'),
     columns: ['kid', 'announced', 'retired', 'events', 'first', 'last', 'before', 'after'],
