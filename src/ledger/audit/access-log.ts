@@ -19,6 +19,7 @@ import { NotOnRecordError } from '../identity/ledger-facts.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
+import { type KnownEnd, refuseLostEnd } from '../read/lost-end.ts'
 import { expectedNext } from '../read/verified-events.ts'
 
 /** Interval between two events of a tenant, in milliseconds; the reads in between share one event. */
@@ -36,6 +37,8 @@ export interface AccessLogDeps {
   readonly memory: MemoryBudget
   /** UUID of this start of the process. */
   readonly writer: string
+  /** What the log knows of a stream; absent if no log is kept. */
+  readonly knownHead?: KnownEnd | undefined
 }
 
 interface Waiting {
@@ -117,6 +120,7 @@ export class AccessLog implements AsyncDisposable {
     const { store, sealer } = this.#deps
     const stream = accessStream(tenant, this.#deps.writer)
     const head = await store.head(stream)
+    await refuseLostEnd(this.#deps, stream, head)
     if (head === NO_STREAM) return firstExpectation(stream)
     for await (const [record] of store.readStream(stream, { from: head, to: head })) {
       if (record !== undefined) return expectedNext(sealer, record)
