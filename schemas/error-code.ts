@@ -60,6 +60,7 @@ export type RefusalCode =
   | 'approval-used'
   | 'approval-decided'
   | 'approvals-full'
+  | 'claim-first'
   | 'approval-role-missing'
   | 'self-approval'
   | 'suspect-not-found'

@@ -144,6 +144,7 @@ export const StartAnswer = z
     policy: ResolvedPolicy.optional(),
     callKey: z.string().optional(),
     valueMaxBytes: z.int().min(1).optional(),
+    claimFirst: z.union([z.literal(true), z.array(Name)]).optional(),
     redacted: Redacted.optional(),
     compensation: z.enum(ROLLBACK_VERDICTS).optional(),
     output: JsonValue.optional(),

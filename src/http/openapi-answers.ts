@@ -13,6 +13,8 @@ export const ANSWER_MEMBERS: Readonly<Record<string, string>> = {
   budget: 'What was spent and reserved, with the limits.',
   bytes: 'Bytes of its canonical text.',
   callId: 'Id of the call, a UUID.',
+  claimFirst:
+    'Tools whose calls are claimed before they run, `true` for all; other calls without effects may be recorded with their outcome.',
   callKey: 'By it calls are found whose arguments were left out of the record; base64url.',
   calls: 'Count of calls.',
   childOf: 'The call of another run that this run is the work of.',

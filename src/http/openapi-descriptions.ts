@@ -81,7 +81,10 @@ export const MEMBERS: Texts = {
   cacheWriteTokens: "Input tokens that were written to the provider's cache; part of `inputTokens`.",
   cachedInputTokens: "Input tokens that were read from the provider's cache; part of `inputTokens`.",
   call: 'Id of the call that a command of a batch is about.',
-  callId: 'Id of the call that used it.',
+  after:
+    'The call began to run before it was claimed: the number of events of the run up to the last outcome that its code had been given when it asked.',
+  callId: 'Id of the call that used it; in a claim, the id for a call that the run does not have yet.',
+  claimFirst: 'Every call is claimed before it runs, also one that changes nothing.',
   gap: 'Calls that were let through while the ledger could not record them.',
   definitions: 'What the tools behind the entrance say that they are, where that is another thing than before.',
   entrance:
@@ -178,7 +181,8 @@ export const MEMBERS: Texts = {
   onUnknown:
     'What an expired claim means: the call may be made again (`retry`), or is in doubt (`in-doubt`, the default).',
   op: 'Kind of the command, such as `envelope`, `claim` or `settle`.',
-  outcome: 'How the call in doubt ended: `executed`, `not-executed` or `compensated`.',
+  outcome:
+    'How the call in doubt ended: `executed`, `not-executed` or `compensated`. In a claim: how a call without effects ended that ran already; both are one append.',
   output: 'Output of the run, as JSON.',
   'branches.output': 'What the branch hands over.',
   outputTokens: 'Tokens of output, reasoning included.',

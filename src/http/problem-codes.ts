@@ -59,6 +59,7 @@ export const STATUS = {
   'approval-used': 409,
   'approval-decided': 409,
   'approvals-full': 409,
+  'claim-first': 409,
   'approval-role-missing': 403,
   'self-approval': 403,
   'suspect-not-found': 404,

@@ -177,6 +177,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'Too much waits for a decision',
     'A run has at most as many approvals that wait as `limit` says: have some granted or denied (`GET /v1/runs/{run}/approvals`), then claim again.',
   ),
+  'claim-first': text(
+    'The call has to be claimed before it runs',
+    'Nothing was recorded. Claim the call without `outcome`, run it under that claim, and settle it.',
+  ),
   'approval-role-missing': text(
     'Another role decides this',
     'Take a token that has one of the roles in `roles`: the issuer of your tokens gives them.',

@@ -125,6 +125,7 @@ export class OutcomeOrder {
   /** Callbacks of requests that poll for a decision of others; each polls again before an outcome that arrived meanwhile is delivered. */
   readonly #waits = new Set<() => void>()
   #answers = 0
+  #given = 0
   #isPlanned = false
   /** Position of the last event that this process knows of. */
   lastPlace: number
@@ -176,6 +177,11 @@ export class OutcomeOrder {
     this.#answers += 1
     for (const look of this.#waits) look()
     return [...this.#onTheWay]
+  }
+
+  /** Position of the last outcome that the code has been given: what it asks for now, it asks for knowing that one. */
+  get given(): number {
+    return Math.floor(this.#given)
   }
 
   /** Number of outcomes that have arrived. */
@@ -257,6 +263,7 @@ export class OutcomeOrder {
       return
     }
     this.#turns.delete(next)
+    this.#given = Math.max(this.#given, next.place)
     if (next.place <= (this.#past ?? 0)) this.#held.progress()
     next.handOver.now()
     this.plan()
