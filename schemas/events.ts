@@ -32,6 +32,8 @@ import { ExportIssued } from './events/export-issued.ts'
 import { ExportStarted } from './events/export-started.ts'
 import { ForkJoined } from './events/fork-joined.ts'
 import { ForkStarted } from './events/fork-started.ts'
+import { HoldPlaced } from './events/hold-placed.ts'
+import { HoldReleased } from './events/hold-released.ts'
 import { IntegrityFaultFound } from './events/integrity-fault-found.ts'
 import { JudgementRecorded } from './events/judgement-recorded.ts'
 import { KeyRotated } from './events/key-rotated.ts'
@@ -138,6 +140,8 @@ export const LEDGER_EVENTS = {
   LossAcknowledged,
   ErasureRequested,
   SubjectErased,
+  HoldPlaced,
+  HoldReleased,
   ExportStarted,
   ExportIssued,
   AccessRecorded,

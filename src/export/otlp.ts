@@ -79,6 +79,8 @@ const ROLES = {
     'LossAcknowledged',
     'ErasureRequested',
     'SubjectErased',
+    'HoldPlaced',
+    'HoldReleased',
   ),
   ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded', 'ValueStored'),
 } satisfies Record<EventType, string>

@@ -27,6 +27,7 @@ import { envelopeRoutes } from './routes/envelopes.ts'
 import { eventRoutes } from './routes/events.ts'
 import { exportRoutes } from './routes/exports.ts'
 import { forkRoutes } from './routes/forks.ts'
+import { holdRoutes } from './routes/holds.ts'
 import { integrityRoutes } from './routes/integrity.ts'
 import { logRoutes } from './routes/log.ts'
 import { lossRoutes } from './routes/losses.ts'
@@ -57,6 +58,7 @@ const runRoutesAll = [
   ...auditRoutes,
   ...answerRoutes,
   ...subjectRoutes,
+  ...holdRoutes,
 ]
 
 /** Creates the application. `app.request(...)` answers without a socket; `startServer` listens on one. */

@@ -103,7 +103,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...listsOf({ list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
-    ...{ losses, subjects: erasing.subjects, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
+    ...{ losses, ...erasing.operations, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
     stats: () => stats.snapshot({ cachedRuns: runs.size, integrity: integrity.stats(), ...lagsNow() }),
@@ -139,6 +139,7 @@ const knownOf = (logs: OpenLogs | undefined, knownLost: LossesOfTenant = () => [
   ofLog: (tenant: string) => logs?.losses(tenant) ?? knownLost(tenant),
   stoppedLog: logs && ((tenant: string) => logs.openLosses(tenant)[0]),
   knownHead: logs && ((stream: string) => logs.knownHead(stream)),
+  acknowledged: logs && (async (tenant: string) => (await logs.acknowledged(tenant)).places),
 })
 
 async function logsOf(

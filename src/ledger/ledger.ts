@@ -27,6 +27,7 @@ import type { Notices } from './read/notices.ts'
 import type { UnreadableRun } from './read/unreadable.ts'
 import type { ReservationsPage, RunAt, RunPage } from './run-at.ts'
 import type { ServiceReads, ServiceRecord } from './service.ts'
+import type { Holds } from './subjects/holds.ts'
 import type { Subjects } from './subjects/subjects.ts'
 
 export type { BatchItem, Caller, Command }
@@ -345,6 +346,9 @@ export interface Ledger extends AsyncDisposable {
 
   /** Data subjects with encrypted values: where their values are, and their erasure. */
   readonly subjects: Subjects
+
+  /** Legal holds: what they cover is not erased. */
+  readonly holds: Holds
 
   /** The lost events of a tenant, and the acknowledgement of losses that cannot be restored. */
   readonly lostEvents: LostEvents

@@ -31,6 +31,7 @@ export function serviceCommands(program: CliCommand): void {
     )
     .settings(...PLACE)
     .runs(async () => (await import('../erase.ts')).erase)
+  holds(program)
   losses(program)
   witness(program)
   program
@@ -143,6 +144,44 @@ function projections(program: CliCommand): void {
       'Exit code: 0 all states are the same; 1 one differs; 3 not compared (the server lags, runs no projections, or a run is too large); 4 no answer.',
     )
     .runs(async () => (await import('../projections.ts')).diff)
+}
+
+function holds(program: CliCommand): void {
+  const group = program
+    .command('holds')
+    .description('legal holds: what must not be erased for now; list, place and release them')
+  group
+    .command('list')
+    .description('active holds, and those that were released')
+    .flags(tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .runs(async () => (await import('../holds.ts')).listHolds)
+  const changing = () => [
+    flag('--as <name>', 'who does it; needed over the store itself, where no token says it'),
+    tenantFlag(),
+    urlFlag(),
+    tokenFlag('holds:write'),
+    jsonFlag('the answer as one JSON object'),
+  ]
+  group
+    .command('place')
+    .description('from now on, nothing that the hold covers is erased')
+    .flags(
+      flag('--run <run>', 'hold a run: the values of all subjects in it'),
+      flag('--subject <name>', 'hold what is kept of a subject, in all runs'),
+      flag('--whole-tenant', 'hold everything of the tenant'),
+      flag('--reason <text>', 'needed: why, on record for good: it names no person'),
+      ...changing(),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../holds.ts')).placeHold)
+  group
+    .command('release')
+    .description('end a hold; an erasure that waited for it goes on by itself')
+    .argument('<hold>', 'id of the hold')
+    .flags(flag('--reason <text>', 'needed: why, on record for good: it names no person'), ...changing())
+    .settings(...PLACE)
+    .runs(async () => (await import('../holds.ts')).releaseHold)
 }
 
 const LOSSES_MORE =
