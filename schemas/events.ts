@@ -45,6 +45,7 @@ import { RedactionChanged } from './events/redaction-changed.ts'
 import { RequestRefused } from './events/request-refused.ts'
 import { ReservationExpired } from './events/reservation-expired.ts'
 import { ResultNotRecorded } from './events/result-not-recorded.ts'
+import { ReviewSigned } from './events/review-signed.ts'
 import { RunBranched } from './events/run-branched.ts'
 import { RunCompensated } from './events/run-compensated.ts'
 import { RunCompleted } from './events/run-completed.ts'
@@ -142,6 +143,7 @@ export const LEDGER_EVENTS = {
   SubjectErased,
   HoldPlaced,
   HoldReleased,
+  ReviewSigned,
   ExportStarted,
   ExportIssued,
   AccessRecorded,

@@ -7,7 +7,7 @@ import { Uuid } from '../values.ts'
 
 export const HoldPlaced = eventType({
   family: 'ledger',
-  label: 'Legal hold placed',
+  label: 'Hold placed',
   activity: 'create',
   rating: { verdict: null, outcome: 'success', severity: 'low' },
   facts: [],

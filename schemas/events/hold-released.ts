@@ -6,7 +6,7 @@ import { Uuid } from '../values.ts'
 
 export const HoldReleased = eventType({
   family: 'ledger',
-  label: 'Legal hold released',
+  label: 'Hold released',
   activity: 'update',
   rating: { verdict: null, outcome: 'success', severity: 'low' },
   facts: [],

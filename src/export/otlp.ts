@@ -81,6 +81,7 @@ const ROLES = {
     'SubjectErased',
     'HoldPlaced',
     'HoldReleased',
+    'ReviewSigned',
   ),
   ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded', 'ValueStored'),
 } satisfies Record<EventType, string>

@@ -31,6 +31,7 @@ import { holdRoutes } from './routes/holds.ts'
 import { integrityRoutes } from './routes/integrity.ts'
 import { logRoutes } from './routes/log.ts'
 import { lossRoutes } from './routes/losses.ts'
+import { reviewRoutes } from './routes/reviews.ts'
 import { runRoutes } from './routes/runs.ts'
 import { subjectRoutes } from './routes/subjects.ts'
 import { suspectRoutes } from './routes/suspects.ts'
@@ -59,6 +60,7 @@ const runRoutesAll = [
   ...answerRoutes,
   ...subjectRoutes,
   ...holdRoutes,
+  ...reviewRoutes,
 ]
 
 /** Creates the application. `app.request(...)` answers without a socket; `startServer` listens on one. */

@@ -5,6 +5,7 @@ import type { Fault } from '../signing/check.ts'
 import type { EventStore, ReadRecord } from '../store/event-store.ts'
 import { pacedPages, pacedStore } from '../store/paced-pages.ts'
 import { openAudit } from './audit/open-audit.ts'
+import { signsReviews } from './audit/sign-review.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { Followed } from './followed.ts'
 import { appendFact } from './identity/append-fact.ts'
@@ -93,7 +94,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ledgerId,
     origin,
     ...(logs && { logs }),
-    ...(audit && { audit: audit.reads }),
+    ...(audit && { audit: audit.reads, signReview: signsReviews({ audit: audit.reads, facts, effects }) }),
     ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(queries),
     run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),

@@ -16,6 +16,7 @@ import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
 import type { AuditReads } from './audit/audit-reads.ts'
+import type { SignsReviews } from './audit/sign-review.ts'
 import type { EventReading, LeafRange, LeafReading } from './integrity/event-reading.ts'
 import type { Integrity } from './integrity/integrity.ts'
 import type { LossRange } from './integrity/known-losses.ts'
@@ -349,6 +350,9 @@ export interface Ledger extends AsyncDisposable {
 
   /** Legal holds: what they cover is not erased. */
   readonly holds: Holds
+
+  /** Records that a person has reviewed the answer to an audit query; absent without an index for auditors. */
+  readonly signReview?: SignsReviews
 
   /** The lost events of a tenant, and the acknowledgement of losses that cannot be restored. */
   readonly lostEvents: LostEvents

@@ -309,6 +309,19 @@ const TENANT_BODIES = {
     { v: 1, hold: uuid(212), scope: 'tenant', reason: 'an inquiry' },
   ],
   HoldReleased: [{ v: 1, hold: uuid(210), reason: 'the claim was settled' }],
+  ReviewSigned: [
+    {
+      v: 1,
+      review: uuid(220),
+      query: 'refusals',
+      asOf: { treeSize: 40, eventId: uuid(1120) },
+      found: 'nothing odd',
+    },
+    {
+      ...{ v: 1, review: uuid(221), query: 'spend', filters: { by: 'day' }, asOf: { treeSize: 40 } },
+      ...{ found: 'one day over the plan', comment: 'the plan is raised' },
+    },
+  ],
   SubjectErased: [
     {
       v: 1,

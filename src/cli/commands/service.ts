@@ -3,6 +3,7 @@ import { SETTINGS, type SettingName } from '../../settings/settings.ts'
 import { SCOPES } from '../../signing/token-claims.ts'
 import type { CliCommand } from '../cli-command.ts'
 import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+import { limitFlag } from './asking.ts'
 
 export function serviceCommands(program: CliCommand): void {
   program.commandsGroup('Run a ledger:')
@@ -32,6 +33,7 @@ export function serviceCommands(program: CliCommand): void {
     .settings(...PLACE)
     .runs(async () => (await import('../erase.ts')).erase)
   holds(program)
+  reviews(program)
   losses(program)
   witness(program)
   program
@@ -182,6 +184,33 @@ function holds(program: CliCommand): void {
     .flags(flag('--reason <text>', 'needed: why, on record for good: it names no person'), ...changing())
     .settings(...PLACE)
     .runs(async () => (await import('../holds.ts')).releaseHold)
+}
+
+function reviews(program: CliCommand): void {
+  const group = program.command('reviews').description('sign off what you reviewed of the record; list the sign-offs')
+  group
+    .command('list')
+    .description('reviews that were signed off; audit reviews has more filters')
+    .flags(limitFlag(), tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .runs(async () => (await import('../reviews.ts')).listReviews)
+  group
+    .command('sign')
+    .description('put on record that you reviewed the answer to a query, and what you found')
+    .argument('<query>', 'name of the audit query, such as rejections')
+    .flags(
+      flag('--as-of <size>', 'needed: the size of the log that you reviewed, in events'),
+      flag('--findings <text>', 'needed: what you found, on record for good: it names no person'),
+      flag('--comment <text>', 'a remark, on record for good'),
+      flag('--filters <text>', 'filters of the query as in its URL, such as "run=r&verdict=rejected"'),
+      flag('--as <name>', 'who signs; needed over the store itself, where no token says it'),
+      tenantFlag(),
+      urlFlag(),
+      tokenFlag('audit:read'),
+      jsonFlag('the answer as one JSON object'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../reviews.ts')).signReview)
 }
 
 const LOSSES_MORE =
