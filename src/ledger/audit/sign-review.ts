@@ -1,19 +1,11 @@
 /** @module Records that a person has reviewed the answer to an audit query (LIFE-40). */
-import type { ReviewAnswer } from '../../../schemas/answers/reviews.ts'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Json } from '../../../schemas/json.ts'
-import type { SignReview } from '../../../schemas/review.ts'
-import type { Caller } from '../../access/caller.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import type { Effects } from '../ports.ts'
 import { AUDIT_QUERIES, type AuditQueryName } from './audit-queries.ts'
-import type { AuditReads, AuditRefusal } from './audit-reads.ts'
-
-export type SignedReview = { readonly ok: true; readonly value: ReviewAnswer } | AuditRefusal
-
-/** Resolves once the review is recorded. Refused if the query, its filters or the size of the log are not valid. */
-export type SignsReviews = (caller: Caller, asked: SignReview) => Promise<SignedReview>
+import type { AuditReads, AuditRefusal, SignsReviews } from './audit-reads.ts'
 
 interface SignReviewDeps {
   readonly audit: Pick<AuditReads, 'plan'>

@@ -11,19 +11,11 @@ import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import type { Queries } from '../read/queries.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
 import type { HoldRecords, Holds as Recorded } from './hold-records.ts'
-import type { Answered } from './subjects.ts'
+import type { Answered, Holds } from './subjects.ts'
 
 /** Active holds of a tenant. */
 export const HOLDS_MAX = 1_000
 const RELEASED_LISTED = 1_000
-
-export interface Holds {
-  /** Resolves once the hold is recorded: no erasure of what it covers begins, or goes on, after that. */
-  place(caller: Caller, asked: PlaceHold): Promise<Answered<HoldAnswer>>
-  /** Resolves once the release is recorded. Repeated it answers the same. */
-  release(caller: Caller, hold: string, asked: ReleaseHold): Promise<Answered<HoldAnswer>>
-  list(caller: Caller): Promise<Answered<HoldsAnswer>>
-}
 
 export interface HoldsDeps {
   readonly records: HoldRecords

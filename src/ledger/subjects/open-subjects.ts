@@ -12,10 +12,10 @@ import type { Effects } from '../ports.ts'
 import type { ErasureList, NotedKeyFile } from './erasure-list.ts'
 import { Erasures, type ErasuresDeps } from './erasures.ts'
 import { HoldRecords } from './hold-records.ts'
-import { type Holds, openHolds } from './holds.ts'
+import { openHolds } from './holds.ts'
 import { replayErasures } from './replay-erasures.ts'
 import type { SubjectKeys } from './subject-keys.ts'
-import type { Answered, Subjects } from './subjects.ts'
+import type { Answered, Holds, Subjects } from './subjects.ts'
 
 export interface OpenSubjects extends AsyncDisposable {
   readonly operations: { readonly subjects: Subjects; readonly holds: Holds }
