@@ -34,6 +34,7 @@ export const PARAMETERS: Texts = {
   overdue: 'Only runs with an open call whose lease is over, and no event says so yet; takes `true`.',
   query: 'Name of an auditors’ query, such as `rejections`: each has its filters at `/v1/audit/<query>`.',
   reservation: 'Id of the reservation, a UUID.',
+  hold: 'Id of the hold, as `GET /v1/holds` names it.',
   subject: 'Whose values: as a rule of redaction finds it, or `run:` and the id of a run.',
   signal: 'Name of the signal, as the wait for it says it.',
   revision: 'As it was at this revision of the run, from 0.',

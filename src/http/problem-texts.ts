@@ -60,6 +60,19 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'Nothing can be kept encrypted here',
     'Use a store in a file (SQLite), or rules of redaction without `keep`; nothing was recorded.',
   ),
+  held: text(
+    'A legal hold covers this',
+    'Nothing was erased. `hold` names the hold: who placed it can release it (`countersign holds release`), then ask again.',
+  ),
+  'holds-full': text(
+    'Too many legal holds are active',
+    'Release those that have ended, or place one on the whole tenant; nothing was recorded.',
+  ),
+  'hold-not-found': text('No such hold', '`GET /v1/holds` names the holds of the tenant.'),
+  'subject-unknown': text(
+    'Nothing is kept of this subject',
+    'Its name is the one that the rules of redaction find. Hold the run or the tenant instead; nothing was recorded.',
+  ),
   'redacted-signed': text(
     'A signed handoff holds what the policy leaves out',
     'Leave it out before you sign; nothing was recorded.',

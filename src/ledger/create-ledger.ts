@@ -6,6 +6,7 @@ import type { EventStore, ReadRecord } from '../store/event-store.ts'
 import type { LogStore } from '../store/log-store.ts'
 import { pacedPages, pacedStore } from '../store/paced-pages.ts'
 import { openAudit } from './audit/open-audit.ts'
+import { signsReviews } from './audit/sign-review.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { Followed } from './followed.ts'
 import { appendFact } from './identity/append-fact.ts'
@@ -94,7 +95,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ledgerId,
     origin,
     ...(logs && { logs }),
-    ...(audit && { audit: audit.reads }),
+    ...(audit && { audit: audit.reads, signReview: signsReviews({ audit: audit.reads, facts, effects }) }),
     ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(queries),
     run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
@@ -104,7 +105,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...listsOf({ list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
-    ...{ losses, subjects: erasing.subjects, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
+    ...{ losses, ...erasing.operations, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
     stats: () =>

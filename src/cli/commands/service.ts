@@ -3,6 +3,7 @@ import { SETTINGS, type SettingName } from '../../settings/settings.ts'
 import { SCOPES } from '../../signing/token-claims.ts'
 import type { CliCommand } from '../cli-command.ts'
 import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+import { limitFlag } from './asking.ts'
 
 export function serviceCommands(program: CliCommand): void {
   program.commandsGroup('Run a ledger:')
@@ -31,6 +32,8 @@ export function serviceCommands(program: CliCommand): void {
     )
     .settings(...PLACE)
     .runs(async () => (await import('../erase.ts')).erase)
+  holds(program)
+  reviews(program)
   losses(program)
   witness(program)
   program
@@ -143,6 +146,71 @@ function projections(program: CliCommand): void {
       'Exit code: 0 all states are the same; 1 one differs; 3 not compared (the server lags, runs no projections, or a run is too large); 4 no answer.',
     )
     .runs(async () => (await import('../projections.ts')).diff)
+}
+
+function holds(program: CliCommand): void {
+  const group = program
+    .command('holds')
+    .description('legal holds: what must not be erased for now; list, place and release them')
+  group
+    .command('list')
+    .description('active holds, and those that were released')
+    .flags(tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .runs(async () => (await import('../holds.ts')).listHolds)
+  const changing = () => [
+    flag('--as <name>', 'who does it; needed over the store itself, where no token says it'),
+    tenantFlag(),
+    urlFlag(),
+    tokenFlag('holds:write'),
+    jsonFlag('the answer as one JSON object'),
+  ]
+  group
+    .command('place')
+    .description('from now on, nothing that the hold covers is erased')
+    .flags(
+      flag('--run <run>', 'hold a run: the values of all subjects in it'),
+      flag('--subject <name>', 'hold what is kept of a subject, in all runs'),
+      flag('--whole-tenant', 'hold everything of the tenant'),
+      flag('--reason <text>', 'needed: why, on record for good: it names no person'),
+      ...changing(),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../holds.ts')).placeHold)
+  group
+    .command('release')
+    .description('end a hold; an erasure that waited for it goes on by itself')
+    .argument('<hold>', 'id of the hold')
+    .flags(flag('--reason <text>', 'needed: why, on record for good: it names no person'), ...changing())
+    .settings(...PLACE)
+    .runs(async () => (await import('../holds.ts')).releaseHold)
+}
+
+function reviews(program: CliCommand): void {
+  const group = program.command('reviews').description('sign off what you reviewed of the record; list the sign-offs')
+  group
+    .command('list')
+    .description('reviews that were signed off; audit reviews has more filters')
+    .flags(limitFlag(), tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .runs(async () => (await import('../reviews.ts')).listReviews)
+  group
+    .command('sign')
+    .description('put on record that you reviewed the answer to a query, and what you found')
+    .argument('<query>', 'name of the audit query, such as rejections')
+    .flags(
+      flag('--as-of <size>', 'needed: the size of the log that you reviewed, in events'),
+      flag('--findings <text>', 'needed: what you found, on record for good: it names no person'),
+      flag('--comment <text>', 'a remark, on record for good'),
+      flag('--filters <text>', 'filters of the query as in its URL, such as "run=r&verdict=rejected"'),
+      flag('--as <name>', 'who signs; needed over the store itself, where no token says it'),
+      tenantFlag(),
+      urlFlag(),
+      tokenFlag('audit:read'),
+      jsonFlag('the answer as one JSON object'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../reviews.ts')).signReview)
 }
 
 const LOSSES_MORE =

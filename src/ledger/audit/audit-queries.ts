@@ -146,6 +146,13 @@ export const AUDIT_QUERIES = {
     preset: { types: ['AccessRecorded', 'ExportStarted', 'ExportIssued'] },
     columns: ['at', 'until', 'actor', 'principal', 'query', 'run', 'reads', 'filters', 'count', 'verdict'],
   },
+  reviews: {
+    summary: 'Reviews that were signed off: by whom, of which query, as of which size of the log, and what they found',
+    shape: 'events',
+    filters: by('who', 'any', 'key', 'when'),
+    preset: { types: ['ReviewSigned'] },
+    columns: ['leaf', 'time', 'actor', 'principal', 'detail', 'seal'],
+  },
   verifications: {
     summary: 'The verification history: replays and verifications with their verdicts',
     shape: 'access',

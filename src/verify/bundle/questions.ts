@@ -76,6 +76,7 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
     takes: [...BY_RUN, ...BY_TYPE, ...BY_WHO, 'kid', ...BY_TIME],
     ...{ clocked: true, Rows: EventRows },
   },
+  reviews: { takes: [...BY_WHO, 'kid', ...BY_TIME], fixed: { types: ['ReviewSigned'] }, Rows: EventRows },
   rejections: {
     takes: [...BY_RUN, ...BY_WHO, ...BY_RULE, 'kid', ...BY_TIME, 'text'],
     ...{ fixed: { types: [REJECTED] }, rewinds: true, Rows: EventRows },

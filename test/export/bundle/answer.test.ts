@@ -71,6 +71,7 @@ async function everyAnswer(test: TestLedger): Promise<void> {
   await back.do({ kind: 'usage', body: { agent: 'late', usage: { tokens: 1 } } })
   test.clock.nowMs += 10_000
   await auditOf(test.ledger).record(alice, { query: 'replay', run: 'own', verdict: 'VERIFIED' } as never)
+  await test.ledger.signReview?.(alice, { query: 'refusals', asOf: 1, findings: 'nothing odd' })
 }
 
 /** Without the ledger's own word on seals, and ways back into the ledger. */
