@@ -9,7 +9,7 @@ import { numberIn, textIn } from '../item-members.ts'
 import { pageRoute } from '../page.ts'
 import { Fact } from '../parts/fact.tsx'
 import { PeriodChips, PeriodFields } from '../parts/period-fields.tsx'
-import { SpendChart } from '../parts/spend-chart.tsx'
+import { Estimated, SpendChart } from '../parts/spend-chart.tsx'
 import { TakenAnswer } from '../parts/taken-answer.tsx'
 import { auditPath, SPEND } from '../paths.ts'
 import type { Reserved } from '../spend-bars.ts'
@@ -146,6 +146,7 @@ function Totals({ page, reserved }: TotalsProps) {
         <Fact label={`Spent${textIn(item, 'currency') === undefined ? '' : `, ${textIn(item, 'currency')}`}`}>
           {money(textIn(item, 'cost') ?? '0', textIn(item, 'currency'))}{' '}
           <span class="muted">{plural(numberIn(item, 'tokens') ?? 0, 'token')}</span>
+          <Estimated item={item} />
         </Fact>
       ))}
       <Fact label="Reserved, not spent">
