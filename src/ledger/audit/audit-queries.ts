@@ -105,7 +105,16 @@ export const AUDIT_QUERIES = {
     summary: 'Tokens and money, summed from the events by run, agent, model, day, month or tenant; one row a currency',
     shape: 'spend',
     filters: by('run', 'who', 'model', 'any', 'when'),
-    columns: ['key', 'tokens', 'cost', 'currency'],
+    columns: [
+      'key',
+      'tokens',
+      'cost',
+      'reportedTokens',
+      'reportedCost',
+      'estimatedTokens',
+      'estimatedCost',
+      'currency',
+    ],
   },
   overshoots: {
     summary: 'Usage that came to light over a limit (reservations that a limit refused are under `refusals`)',
