@@ -141,7 +141,7 @@ export class OneCall {
     const { history, live } = session
     const match = history?.next(this.#identity)
     if (match?.kind === 'refused') {
-      this.#turn.recorded(match.after)
+      this.#turn.recordedRefusal(match.after)
       throw notApproved(session, this.#spec.name, match.refusal) ?? new LedgerRefused(match.refusal)
     }
     if (match === undefined || match.kind !== 'outcome') {

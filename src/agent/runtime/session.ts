@@ -1,4 +1,5 @@
 /** @module One run in this process: its counters, its active calls, its recorded history, and the reason it stopped. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { VALUE_MAX_BYTES } from '../../../schemas/value-forms.ts'
@@ -321,6 +322,8 @@ export class Session {
       if (this.#isHalt(error)) {
         for (const { callId } of ancestors) this.#heldUp.add(callId)
         if (branch !== undefined) this.#heldUp.add(branch.scope)
+        // Code that catches everything and asks again leaves others their turn.
+        await nextTurn()
       }
       throw error
     }
