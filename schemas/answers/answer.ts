@@ -20,8 +20,6 @@ export const READ = { losses: Losses.optional() } as const
 
 /** Members of every answer to a command: the event that records it, and what that event lacks of what was sent. */
 export const RECORDED = { runId: RunId, revision: Revision, digest: Digest, redacted: Redacted.optional() } as const
-/** The members that the ledger adds to the body of such an answer. */
-export type Recorded = 'runId' | 'revision' | 'digest' | 'redacted'
 
 const Cursor = z.string().nullable()
 

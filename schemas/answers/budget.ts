@@ -67,7 +67,6 @@ export const ReleasedAnswer = z
 export type BudgetTotals = Answer<typeof BudgetTotals>
 /** Totals and limits of a run, by agent as well, and a page of its reservations. */
 export type BudgetAnswer = Answer<typeof BudgetAnswer>
-export type ReservationItem = Answer<typeof Reservation>
 export type ReservedAnswer = Answer<typeof ReservedAnswer>
 export type UsageAnswer = Answer<typeof UsageAnswer>
 export type ReleasedAnswer = Answer<typeof ReleasedAnswer>

@@ -150,15 +150,7 @@ function pick<Shape extends object, Key extends keyof Shape>(shape: Shape, keys:
 
 /** A call with its status, its arguments (or `argsRef`) and, where it has ended, its outcome. */
 export type CallAnswer = Answer<typeof CallAnswer>
-export type CallItem = Answer<typeof CallsAnswer>['items'][number]
-/** A call without an outcome, with its run and since when it is open. */
-export type OpenCallItem = Answer<typeof OpenCallsAnswer>['items'][number]
 export type ClaimAnswer = Answer<typeof ClaimAnswer>
 export type SettledCallAnswer = Answer<typeof SettledCallAnswer>
-export type CallOutcome = Pick<CallAnswer, keyof typeof OUTCOME>
-export type CallArguments = Pick<CallAnswer, keyof typeof ARGUMENTS>
-export type PlanAction = Answer<typeof Action>
 export type CompensationAnswer = Answer<typeof CompensationAnswer>
-/** A rollback with the actions of its plan, group by group. */
-export type CompensationItem = Answer<typeof CompensationsAnswer>['items'][number]
 export type CaptureAnswer = Answer<typeof CaptureAnswer>

@@ -69,8 +69,6 @@ export const JoinAnswer = z
   })
   .meta({ id: 'Join' })
 
-/** A fork with the state of each branch. */
-export type ForkItem = Answer<typeof ForksAnswer>['items'][number]
 /** A fork that was started, with the context that its branches see in `frozen`. */
 export type ForkAnswer = Answer<typeof ForkAnswer>
 export type BranchAnswer = Answer<typeof BranchAnswer>

@@ -113,10 +113,6 @@ export const ReviewAnswer = z
 export type EnvelopeAnswer = Answer<typeof EnvelopeAnswer>
 export type JudgementAnswer = Answer<typeof JudgementAnswer>
 export type RewoundAnswer = Answer<typeof RewoundAnswer>
-/** A handoff as it is recorded, accepted or rejected. */
-export type EnvelopeItem = Answer<typeof EnvelopesAnswer>['items'][number]
-export type FindingsItem = Answer<typeof FindingsAnswer>['items'][number]
 export type ManifestAnswer = Answer<typeof ManifestAnswer>
 export type ManifestsAnswer = Answer<typeof ManifestsAnswer>
-export type SuspectItem = Answer<typeof Suspect>
 export type ReviewAnswer = Answer<typeof ReviewAnswer>

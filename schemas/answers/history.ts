@@ -109,7 +109,6 @@ export const RunKeysAnswer = z
 
 /** One sealed event: its signed header, its body, and its digest (`sha256:` and 64 hex digits). */
 export type EventAnswer = Answer<typeof EventAnswer>
-export type EventItem = Answer<typeof EventsAnswer>['items'][number]
 export type IntegrityAnswer = Answer<typeof IntegrityAnswer>
 export type InclusionAnswer = Answer<typeof InclusionAnswer>
 export type ConsistencyAnswer = Answer<typeof ConsistencyAnswer>

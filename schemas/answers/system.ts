@@ -56,6 +56,4 @@ export const BatchAnswers = z
   })
   .meta({ id: 'Batch' })
 
-/** One answer of a batch: the status and body that the command would have received alone. */
-export type BatchAnswer = Answer<typeof BatchAnswers>['items'][number]
 export type ReadinessAnswer = Answer<typeof ReadinessAnswer>

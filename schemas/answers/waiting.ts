@@ -102,10 +102,8 @@ export const SignalAnswer = z
 
 /** A call that waits for people: who asks for what, with the arguments or a preview of them, and who decided. */
 export type ApprovalAnswer = Answer<typeof ApprovalAnswer>
-export type ApprovalItem = Answer<typeof ApprovalsAnswer>['items'][number]
 export type DecisionAnswer = Answer<typeof DecisionAnswer>
 export type WaitAnswer = Answer<typeof WaitAnswer>
-export type WaitItem = Answer<typeof WaitsAnswer>['items'][number]
 /** A wait as its start is answered; `payload` is that of the signal that ended it. */
 export type WaitedAnswer = Answer<typeof WaitedAnswer>
 export type SignalAnswer = Answer<typeof SignalAnswer>
