@@ -2,8 +2,7 @@
 import { z } from 'zod'
 import { LossReason } from '../events/loss-acknowledged.ts'
 import { LOSS_SCOPES } from '../loss.ts'
-
-const Revision = z.int().min(0)
+import { READ, Revision } from './answer.ts'
 
 export const AcknowledgeLoss = z.strictObject({
   stream: z.string().min(1).max(512).describe('The stream of the lost event, as the list of losses names it.'),
@@ -24,17 +23,22 @@ const Item = z.strictObject({
   event: z.string().optional().describe('Id of the event that records it.'),
 })
 
-export const LossesAnswer = z.strictObject({
-  items: z.array(Item).describe('Open losses first, then those that were acknowledged, the oldest first.'),
-})
+export const LossesAnswer = z
+  .strictObject({
+    items: z.array(Item).describe('Open losses first, then those that were acknowledged, the oldest first.'),
+    ...READ,
+  })
+  .meta({ id: 'Losses' })
 
-export const AcknowledgementAnswer = z.strictObject({
-  status: z.enum(['acknowledged', 'known']).describe('`known`: it was acknowledged before.'),
-  stream: z.string().describe('The stream of the lost events.'),
-  from: Revision.describe('The first revision that is lost.'),
-  to: Revision.describe('The last one.'),
-  open: z.int().min(0).describe('Losses of the tenant that are still open: its log goes on once there is none.'),
-})
+export const AcknowledgementAnswer = z
+  .strictObject({
+    status: z.enum(['acknowledged', 'known']).describe('`known`: it was acknowledged before.'),
+    stream: z.string().describe('The stream of the lost events.'),
+    from: Revision.describe('The first revision that is lost.'),
+    to: Revision.describe('The last one.'),
+    open: z.int().min(0).describe('Losses of the tenant that are still open: its log goes on once there is none.'),
+  })
+  .meta({ id: 'Acknowledgement' })
 
 export type AcknowledgeLoss = z.infer<typeof AcknowledgeLoss>
 export type LossesAnswer = z.infer<typeof LossesAnswer>

@@ -1,6 +1,8 @@
 /** @module Runs: start, list, read, end; and the context they have established. */
+
 import { z } from 'zod'
-import { ContextAnswer, RunAnswer, StartAnswer } from '../../../schemas/answers/runs.ts'
+import { RewoundAnswer } from '../../../schemas/answers/handoffs.ts'
+import { ContextAnswer, EndAnswer, RunAnswer, RunsAnswer, StartAnswer } from '../../../schemas/answers/runs.ts'
 import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
@@ -57,6 +59,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs',
     summary: 'List runs, newest first',
     tag,
+    answer: RunsAnswer,
     access: READ_RUNS,
     query: ListQuery,
     handle: listRuns,
@@ -86,6 +89,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'rollback',
+    answer: RewoundAnswer,
     body: Rollback,
     command: (body) => ({ kind: 'rollback', body }),
   }),
@@ -95,6 +99,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'complete',
+    answer: EndAnswer,
     takesValue: true,
     body: CompleteRun,
     command: (body) => ({ kind: 'complete', body }),
@@ -105,6 +110,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'fail',
+    answer: EndAnswer,
     body: FailRun,
     command: (body) => ({ kind: 'fail', body }),
   }),
