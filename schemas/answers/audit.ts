@@ -89,6 +89,10 @@ const SpendRow = z.strictObject({
   by: z.string().describe('What is summed by.'),
   tokens: Count,
   cost: z.string(),
+  reportedTokens: Count.describe('Those that a provider reported.'),
+  reportedCost: z.string().describe('The cost of those.'),
+  estimatedTokens: Count.describe('Those of reservations that expired, and of usage that says that it is an estimate.'),
+  estimatedCost: z.string().describe('The cost of those.'),
   currency: Currency.nullable(),
   links: RUN_ROW.links.optional(),
 })

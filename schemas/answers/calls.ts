@@ -84,13 +84,14 @@ const CALL_STATE = { callId: Uuid, status: CallStatus, fence: Counted, attempt: 
 /** A repeated request records nothing: its answer names no event. */
 const MAYBE_RECORDED = { ...RECORDED, revision: Revision.optional(), digest: Digest.optional() } as const
 
-/** A new claim has `claimedAt` and the lease; a claim of a call that has ended has the outcome. */
+/** A new claim has its key, `claimedAt` and the lease; one that brings its outcome has `endedAt`; a claim of a call that has ended has the outcome. */
 export const ClaimAnswer = z
   .strictObject({
     ...MAYBE_RECORDED,
     ...CALL_STATE,
-    key: z.string(),
+    key: z.string().optional(),
     claimedAt: Time.optional(),
+    endedAt: Time.optional(),
     leaseUntil: Time.optional(),
     leaseMs: Counted.optional(),
     reservationId: Uuid.optional(),

@@ -16,10 +16,12 @@ const Item = z.strictObject({
   releaseReason: z.string().optional().describe('Why it was released.'),
 })
 
-export const HoldAnswer = Item
-export const HoldsAnswer = z.strictObject({
-  items: z.array(Item).describe('All active holds, then the 1,000 released last; the newest first.'),
-})
+export const HoldAnswer = Item.meta({ id: 'Hold' })
+export const HoldsAnswer = z
+  .strictObject({
+    items: z.array(Item).describe('All active holds, then the 1,000 released last; the newest first.'),
+  })
+  .meta({ id: 'Holds' })
 
 export type HoldAnswer = z.infer<typeof HoldAnswer>
 export type HoldsAnswer = z.infer<typeof HoldsAnswer>

@@ -144,6 +144,7 @@ const knownHeadBy = (logs: Pick<LogStore, 'stream'>) => (stream: string) => head
 const knownOf = (logs: OpenLogs | undefined, knownLost: LossesOfTenant = () => []) => ({
   ofLog: (tenant: string) => logs?.losses(tenant) ?? knownLost(tenant),
   stoppedLog: logs && ((tenant: string) => logs.openLosses(tenant)[0]),
+  acknowledged: logs && (async (tenant: string) => (await logs.acknowledged(tenant)).places),
 })
 
 async function logsOf(
