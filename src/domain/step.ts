@@ -1,9 +1,10 @@
 /** @module The decision on a step: a call without effects that ran before it was claimed; claim and outcome are one append (RUN-210 to RUN-214). */
 import { callByKey, type RunState, safeKey } from '../../projections/run-state.ts'
+import { ANSWERS_TO_CODE } from '../../schemas/refused-request.ts'
 import type { ClaimCall, StepOutcome } from '../../schemas/requests.ts'
 import type { ClaimEnv } from './approval-gate.ts'
 import { callKey, decideClaim } from './calls.ts'
-import { append, type Decision, mustOwn, refuse } from './decision.ts'
+import { append, type Decision, mustOwn, type Refused, refuse } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { outcomeDrafts } from './settle.ts'
 
@@ -20,13 +21,17 @@ function decideStep(state: RunState, claim: ClaimCall & { readonly outcome: Step
   const reason = mustBeClaimed(state, claim, env)
   if (reason !== undefined) return refuse(mustOwn(state, claim.runFence) ?? claimFirst(reason))
   const decided = decideClaim(state, claim, env)
-  if (decided.kind === 'refuse' && (decided.record !== undefined || decided.before !== undefined))
-    return refuse(claimFirst(decided.refusal.detail))
+  if (decided.kind === 'refuse') return isRecorded(decided) ? refuse(claimFirst(decided.refusal.detail)) : decided
   if (decided.kind !== 'append') return decided
   const claimed = decided.drafts.at(-1)
   if (claimed?.type !== 'ToolCallClaimed') return decided
   const { callId, fence, phase } = claimed.data
   return append(...decided.drafts, ...outcomeDrafts({ callId, fence, phase }, { fence, ...claim.outcome }))
+}
+
+/** Whether a claim puts the refusal on record, or events that led to it. */
+function isRecorded({ refusal: { code }, record, before }: Refused): boolean {
+  return record !== undefined || before !== undefined || ANSWERS_TO_CODE.has(code)
 }
 
 /** Why this call has to be claimed before it runs; undefined if it may be recorded with its outcome. */

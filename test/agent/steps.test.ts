@@ -1,9 +1,10 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Connection } from '../../src/agent/runtime/connection.ts'
+import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
-import { within } from '../support/within.ts'
-import { HOMES, killedAfter } from './homes.ts'
+import { eventually, within } from '../support/within.ts'
+import { codeOf, HOMES, killedAfter } from './homes.ts'
 
 const PURE = { effects: 'none' } as const
 const STEP = { tool: 'look', args: {}, ...PURE, after: 0, outcome: { result: 1 } } as const
@@ -183,6 +184,158 @@ for (const { name, open } of HOMES) {
     assert.equal([outer?.tool, inner?.tool, inner?.parentCall], ['outer', 'inner', outer?.callId])
     const replaying = home.process()
     assert.is((await replaying.replay('r', body(replaying))).verdict, 'exact')
+  })
+
+  test('a step knows of the refusal, the denial and the signal before it, and so does a replay (RUN-214)', async () => {
+    type First = (cs: Countersign) => (run: Run) => Promise<unknown>
+    const cases: readonly (readonly [id: string, seen: string, first: First])[] = [
+      [
+        'refused',
+        'budget-exceeded',
+        (cs) => {
+          const dear = cs.tool(() => 'paid', { name: 'dear', reserve: () => ({ tokens: 99 }) })
+          return () => dear().catch(codeOf)
+        },
+      ],
+      [
+        'denied',
+        'approval-denied',
+        (cs) => {
+          const pay = cs.tool(() => 'paid', { name: 'pay', approve: true })
+          return () => pay().catch(codeOf)
+        },
+      ],
+      ['held', 'went', () => (run) => run.waitFor('go')],
+    ]
+    for (const [id, seen, of] of cases) {
+      await using home = await open()
+      const body = (cs: Countersign) => {
+        const first = of(cs)
+        return async (run: Run) => {
+          const start = await run.now()
+          if (id === 'held') await run.once('send', async () => void (await cs.signal(id, 'go', 'went')))
+          const given = await first(run)
+          return [given, start <= (await run.now())]
+        }
+      }
+      const cs = home.process()
+      const going = cs.run({ id, name: 'r', budget: { tokens: 10 } }, body(cs))
+      if (id === 'denied') {
+        const bob = await home.as('bob')
+        const asked = async () => {
+          for await (const approval of bob.approvals.list()) return approval
+          return undefined
+        }
+        await bob.approvals.deny(await eventually(asked, 'the request'))
+      }
+      assert.equal(await within(going, id), [seen, true])
+      const replaying = home.process()
+      assert.is((await replaying.replay(id, body(replaying))).verdict, 'exact', id)
+    }
+  })
+
+  test('a step that another process recorded is followed by another one, live and in a replay (RUN-213, RUN-214)', async () => {
+    await using home = await open()
+    const body = (cs: Countersign) => {
+      const look = cs.tool(() => 'second', { name: 'look', ...PURE })
+      const then = cs.tool(() => 'then', { name: 'then', ...PURE })
+      return async () => [await look(), await then()]
+    }
+    const cs = home.process((connection) => ({
+      ...connection,
+      execute: async (runId, command, options) => {
+        if (command.kind === 'claim' && command.body.tool === 'look' && command.body.outcome !== undefined) {
+          const other = { ...command.body, outcome: { result: 'first' } }
+          await connection.execute(runId, { kind: 'claim', body: other })
+        }
+        return connection.execute(runId, command, options)
+      },
+    }))
+    assert.equal(await cs.run({ id: 'r', name: 'r' }, body(cs)), ['first', 'then'])
+    const replaying = home.process()
+    assert.is((await replaying.replay('r', body(replaying))).verdict, 'exact')
+  })
+
+  test('an equal call is the same call: it does not run again, and one that failed is claimed (RUN-3, RUN-210)', async () => {
+    await using home = await open()
+    const sent: string[] = []
+    const ran = { look: 0, outer: 0 }
+    const body = (cs: Countersign) => {
+      const look = cs.tool(() => ++ran.look, { name: 'look', dedupe: 'args', ...PURE })
+      const inner = cs.tool(() => 'inner', { name: 'inner', dedupe: 'args' })
+      const outer = cs.tool(() => (++ran.outer === 1 ? Promise.reject(new Error('broke')) : inner()), {
+        ...{ name: 'outer', dedupe: 'args', retries: 0 } as const,
+        ...PURE,
+      })
+      return async () => [await look(), await look(), await outer().catch(() => 'caught'), await outer()]
+    }
+    const cs = home.process((connection) => counted(connection, sent))
+    assert.equal(await within(cs.run({ id: 'r', name: 'r' }, body(cs)), 'the run'), [1, 1, 'caught', 'inner'])
+    assert.equal(ran, { look: 1, outer: 2 })
+    assert.equal(sent, ['start', 'step', 'claim', 'step', 'claim', 'claim', 'settle', 'settle', 'complete'])
+    const replaying = home.process()
+    assert.is((await replaying.replay('r', body(replaying))).verdict, 'exact')
+  })
+
+  test('what goes on after the end of its step does not claim the step again (RUN-215)', async () => {
+    await using home = await open()
+    let isRecorded = (): void => undefined
+    const recordedFirst = new Promise<void>((resolve) => {
+      isRecorded = resolve
+    })
+    let tries = 0
+    const cs = home.process((connection) => ({
+      ...connection,
+      execute: async (runId, command, options) => {
+        const reply = await connection.execute(runId, command, options)
+        if (command.kind === 'claim' && command.body.outcome !== undefined) isRecorded()
+        return reply
+      },
+    }))
+    const inner = cs.tool(() => 'inner', { name: 'inner' })
+    const late = async (): Promise<string> => {
+      await recordedFirst
+      return inner()
+    }
+    const outer = cs.tool(() => (++tries === 1 ? late() : 'second'), {
+      ...{ name: 'outer', timeout: 20, retries: 1, backoff: { type: 'fixed', delayMs: 100 } as const },
+      ...PURE,
+    })
+    assert.is(await within(cs.run({ id: 'r', name: 'r' }, () => outer()), 'the second attempt'), 'second')
+    const types = await recorded(home.connection, 'r')
+    assert.equal(types.filter((type) => type.startsWith('outer')), ['outer after 0', 'outer after -'])
+    assert.ok(types.includes('inner after -'), 'what it asks for later is recorded')
+  })
+
+  test('a manifest that the run registers names the calls that are claimed from then on (RUN-212)', async () => {
+    await using home = await open()
+    const sent: string[] = []
+    const cs = home.process((connection) => counted(connection, sent))
+    const look = cs.tool((n: number) => n, { name: 'look', ...PURE })
+    await cs.run({ id: 'r', name: 'r' }, async (run) => {
+      await look(1)
+      await run.handoff({ plan: 'x' }, { agent: 'a', manifest: { policy: { approve: [{ tools: ['look'] }] } } })
+      await look(2)
+    })
+    assert.equal(sent, ['start', 'step', 'manifest', 'envelope', 'claim', 'settle', 'complete'])
+  })
+
+  test('claim and outcome that are too large together are recorded one by one (RUN-211)', async () => {
+    await using home = await open()
+    const cs = home.process((connection) => ({
+      ...connection,
+      execute: async (runId, command, options) => {
+        if (command.kind !== 'claim' || command.body.outcome === undefined)
+          return connection.execute(runId, command, options)
+        const problem = { code: 'body-too-large', detail: 'too large', evidence: { limit: 1, actual: 2 } } as const
+        return { ok: false, problem }
+      },
+    }))
+    const look = cs.tool(() => 'seen', { name: 'look', ...PURE })
+    assert.is(await cs.run({ id: 'r', name: 'r' }, () => look()), 'seen')
+    assert.equal((await recorded(home.connection, 'r')).slice(1), [
+      ...['look after 0', 'ToolCallSucceeded', 'RunCompleted'],
+    ])
   })
 
   test.run()

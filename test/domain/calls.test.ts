@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert'
 import type { ClaimCall } from '../../schemas/requests.ts'
 import { callKey, decideClaim } from '../../src/domain/calls.ts'
 import type { Draft } from '../../src/domain/decision.ts'
+import { decideClaimOrStep } from '../../src/domain/step.ts'
 import { at, digestOf, given, id } from '../support/decider.ts'
 import {
   called,
@@ -115,6 +116,19 @@ calls('a call that would wait for its own ancestor is refused, an unrelated pare
   given(...nested)
     .when(claim({ key: 'k3', parentCall: id(7) }))
     .refused('call-not-found')
+})
+
+calls('a refusal that a claim would record is left to the claim that follows a step (RUN-211)', () => {
+  const step = { effects: 'none', after: 0, outcome: { result: 1 } } as const
+  const nested = [started(), claimed(1), claimed(2, { parentCall: id(1) }), failed(1)] as const
+  const asked: ClaimCall = { tool: 't', args: {}, key: 'k1', parentCall: id(2) }
+  given(...nested)
+    .when((state, env) => decideClaimOrStep(state, { ...asked, ...step }, env))
+    .refused('claim-first')
+    .recorded()
+  given(...nested)
+    .when((state, env) => decideClaimOrStep(state, asked, env))
+    .refused('recursive-call', { callId: id(1) })
 })
 
 calls('a compensation is of a forward call in a closed scope that happened and can be undone', () => {

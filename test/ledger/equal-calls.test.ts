@@ -36,14 +36,13 @@ function world() {
   }
   return {
     equal: new EqualCalls(store, read),
-    claim: (callId: string, n: number) => {
-      const runId = `r-${callId}`
+    claim: (callId: string, n: number, runId = `r-${callId}`) => {
       open.set(callId, { runId, callId, digest: `sha256:${n} pay` })
       append('ToolCallClaimed', runId, { callId, tool: 'pay', phase: 'forward', args: n, argsDigest: `sha256:${n}` })
     },
-    end: (callId: string) => {
+    end: (callId: string, runId = `r-${callId}`) => {
       open.delete(callId)
-      append('ToolCallSucceeded', `r-${callId}`, { callId })
+      append('ToolCallSucceeded', runId, { callId })
     },
     noise: (count: number) => {
       for (let n = 0; n < count; n += 1) append('UsageRecorded', 'r', {})
@@ -86,6 +85,16 @@ test('a run that cannot be looked into is named with the equal calls of any: it 
   claim('a', 1)
   claim('b', 2)
   assert.equal(idsOf(await equal.equalTo('t', 'a')), ['a', 'damaged'])
+})
+
+test('a call of another run that was given the same id hides none (CAP-40)', async () => {
+  const { equal, claim, end } = world()
+  claim('other', 1)
+  assert.equal(idsOf(await equal.equalTo('t', 'other')), ['other'])
+  claim('other', 2, 'r-mine')
+  end('other', 'r-mine')
+  claim('own', 1)
+  assert.equal(idsOf(await equal.equalTo('t', 'own')), ['other', 'own'])
 })
 
 test.run()

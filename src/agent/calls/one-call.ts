@@ -69,6 +69,8 @@ export class OneCall {
   #isClaimed = false
   /** Position of the last outcome that the code had been given when it asked. */
   readonly #after: number
+  /** The same in the run's own events, for the claim of a call that ran before it. */
+  #ranAfter: Pick<ClaimCall, 'after'> = {}
 
   constructor(identity: CallIdentity, { trace, turn, open, first, after }: Asked) {
     this.#first = first
@@ -225,10 +227,11 @@ export class OneCall {
     if (session.history?.isBehind === true) await reservedFor(this.#spec, this.#args)
     await session.mayGoLive(execution, this.#work)
     const { claims } = liveOf(session)
-    if (!this.#isClaimed && mayRunUnclaimed(this.#identity)) return this.#runUnclaimed()
+    if (this.#begins() && mayRunUnclaimed(this.#identity)) return this.#runUnclaimed()
     if (this.#identity.phase === 'model') await this.#identity.execution.step?.release?.()
     this.#reserved = await reservedFor(this.#spec, this.#args)
-    const ask = (): Promise<Reply> => claims.claim(claimOf(this.#identity, this.#reserved), execution.span?.traceparent)
+    const body = { ...claimOf(this.#identity, this.#reserved), ...this.#ranAfter }
+    const ask = (): Promise<Reply> => claims.claim(body, execution.span?.traceparent)
     const { answers } = session.order
     // The result is recorded already and precedes all outcomes that arrive meanwhile.
     if (session.answered.has(this.#identity.key)) this.#turn.looking()
@@ -241,6 +244,15 @@ export class OneCall {
     const claimed = claimedIn(reply.body)
     if (reply.body.redacted !== undefined) session.redactedArgs.set(claimed.callId, this.#identity.args)
     return this.#carryOut(claimed)
+  }
+
+  /** False if this process, or the record that it continues, has begun this call before: then the ledger has it. */
+  #begins(): boolean {
+    const { execution, key } = this.#identity
+    const { begun, history } = execution.session
+    const isKnown = this.#isClaimed || begun.has(key) || history?.holds(this.#identity) === true
+    begun.add(key)
+    return !isKnown
   }
 
   /** The arguments as read back from the record, as a new copy per attempt, so that changes by the tool do not affect the next one. */
@@ -268,7 +280,7 @@ export class OneCall {
       return { kind: 'again' }
     }
     if (refusal.code === 'result-redacted') {
-      this.#turn.repeated()
+      this.#repeated()
       return { kind: 'kept', call: { callId: textOf(refusal.evidence, 'callId') } }
     }
     if (refusal.code === 'call-in-doubt') {
@@ -294,7 +306,7 @@ export class OneCall {
       await this.#approvalWait.again({ detail, evidence }, at)
       return { kind: 'again' }
     }
-    if (revision === undefined && isDecided(refusal.code)) this.#turn.repeated()
+    if (revision === undefined && isDecided(refusal.code)) this.#turn.untold()
     else this.#turn.refusedWith({ code: refusal.code, ...(revision !== undefined && { revision }) })
     if (HALTING.has(refusal.code)) session.halt(refusal)
     const { code, message: detail, evidence } = refusal
@@ -304,13 +316,20 @@ export class OneCall {
   /** Another request with the same key has the outcome. */
   #recorded(body: JsonObject): Step {
     this.#note(textOf(body, 'callId'))
-    this.#turn.repeated()
+    this.#repeated()
     if (body.status === 'succeeded') {
       const { session } = this.#identity.execution
       return succeededStep(body, { tool: this.#spec.name, runId: session.runId })
     }
     const status = textOf(body, 'status')
     throw new LedgerRefused({ code: 'compensating', detail: `this call is ${status}`, evidence: body })
+  }
+
+  /** The ledger had the outcome before it was asked: this code was given it, or another process recorded it. */
+  #repeated(): void {
+    const { execution, key } = this.#identity
+    if (execution.session.answered.has(key)) this.#turn.repeated()
+    else this.#turn.untold()
   }
 
   #carryOut(claimed: Claimed): Promise<Step> {
@@ -324,12 +343,14 @@ export class OneCall {
     const { session } = this.#identity.execution
     this.#turn.live()
     this.#isClaimed = true
-    const step = new StepClaim(this.#identity, session.ownEventsUpTo(this.#after))
+    const after = session.ownEventsUpTo(this.#after)
+    const step = new StepClaim(this.#identity, after)
     try {
       return await this.#carriedOut(step.claimed, step)
     } catch (error) {
       if (!(error instanceof StepNotTaken)) throw error
-      if (error.code === 'claim-first') session.claimsFirst(this.#identity.tool)
+      if (error.code === 'claim-first') session.claimsFirst([this.#identity.tool])
+      this.#ranAfter = { after }
       return { kind: 'again' }
     } finally {
       step.end()
@@ -361,7 +382,7 @@ export class OneCall {
     // A nested error halted the run: whether this call is done is unknown, however its code ended. A concurrent call that ended without that error has its
     // outcome.
     if (session.isHeldUp(callId, attempted.kind === 'succeeded' ? undefined : attempted.error)) {
-      if (step?.isUnknown !== true) await leave(session, claimed)
+      if (step === undefined || (await step.isClaimed())) await leave(session, claimed)
       throw session.halted
     }
     const unclaimed = await step?.unclaimed()

@@ -125,9 +125,10 @@ async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, li
   return untilHeard(settling, { kind: `${kind}-estimated`, outcome, usage: reserved }, live)
 }
 
+/** Of what the ledger does not take, claim and outcome together may be too large; each is sent by itself then. */
 function mustBeTaken(reply: Reply): Reply {
-  if (reply.ok && !reply.created) throw new StepNotTaken()
-  if (!reply.ok && !isNotHeld(reply.problem.code)) throw new StepNotTaken(reply.problem.code)
+  if (!reply.ok) throw new StepNotTaken(reply.problem.code)
+  if (!reply.created) throw new StepNotTaken()
   return reply
 }
 

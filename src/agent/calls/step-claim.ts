@@ -4,6 +4,7 @@ import type { ClaimCall } from '../../../schemas/requests.ts'
 import { createIdSource } from '../../signing/id-source.ts'
 import { LedgerRefused } from '../errors.ts'
 import type { Reply } from '../runtime/connection.ts'
+import { leave } from '../runtime/call-execution.ts'
 import { liveOf, reach } from '../runtime/session.ts'
 import { type CallIdentity, claimOf } from './call-identity.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
@@ -25,8 +26,10 @@ export class StepClaim {
   /** `callId`, `after`: what the ledger cannot know itself. */
   readonly #body: ClaimCall
   readonly #callId = newCallId()
+  readonly #over = Promise.withResolvers<void>()
   #asked: Promise<void> | undefined
   #claimedAt: string | undefined
+  #isOver = false
   #stop: (() => void) | undefined
 
   /** `after`: position of the last outcome that the code had been given when it asked for the call. */
@@ -54,17 +57,22 @@ export class StepClaim {
     if (!reply.ok) throw new LedgerRefused(reply.problem)
     const claimed = claimedIn(reply.body)
     if (!reply.created || claimed.callId !== this.#callId) {
+      if (reply.created) await leave(session, claimed, 'its code began under another id')
       const detail = 'another caller has run this call meanwhile'
       throw new LedgerRefused({ code: 'call-in-progress', detail, evidence: reply.body })
     }
     if (reply.body.redacted !== undefined) session.redactedArgs.set(claimed.callId, this.#identity.args)
     this.#claimedAt = claimed.claimedAt
-    this.#stop = keepLease(connection, session.runId, claimed)
+    if (!this.#isOver) this.#stop = keepLease(connection, session.runId, claimed)
   }
 
   /** The claim to send with the outcome; undefined if the call was claimed while it ran. */
   async unclaimed(): Promise<ClaimCall | undefined> {
-    if (this.#asked === undefined) return this.#body
+    if (this.#asked === undefined) {
+      // Code that goes on after the end of the call, as after a timeout, asks for more only when the call is recorded.
+      this.#asked = this.#over.promise
+      return this.#body
+    }
     await this.#asked.catch((error: unknown) => {
       throw error instanceof LedgerRefused ? new StepNotTaken(error.code) : error
     })
@@ -76,13 +84,19 @@ export class StepClaim {
     return this.#claimedAt
   }
 
-  /** The ledger knows nothing of the call yet. */
-  get isUnknown(): boolean {
-    return this.#asked === undefined
+  /** Whether the ledger has the call, because it was claimed while it ran. */
+  async isClaimed(): Promise<boolean> {
+    if (this.#asked === undefined) return false
+    return this.#asked.then(
+      () => true,
+      () => false,
+    )
   }
 
-  /** Ends the renewal of the lease. */
+  /** The call is recorded, or is not going to be: ends the renewal of the lease. */
   end(): void {
+    this.#isOver = true
     this.#stop?.()
+    this.#over.resolve()
   }
 }

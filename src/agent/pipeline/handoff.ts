@@ -211,6 +211,8 @@ export async function register(
 ): Promise<void> {
   const { manifests } = session.pipeline
   if (manifests.get(body.agent) === hash) return
+  // Before the ledger has the rules, so that nothing they name runs unclaimed meanwhile.
+  for (const { tools } of body.policy?.approve ?? []) session.claimsFirst(tools)
   const { connection } = liveOf(session)
   const reply = await reach(session, () => connection.execute(session.runId, { kind: 'manifest', body }))
   if (!reply.ok) throw refused(session, reply, turn)

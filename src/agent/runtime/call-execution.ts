@@ -59,9 +59,13 @@ const REASON_MAX_CHARS = 1_000
 /**
  * Gives up a call in which the run was halted: the call is settled as unknown, so the next process can take it over without waiting for the lease to expire.
  */
-export async function leave(session: Session, { callId, fence }: Claimed): Promise<void> {
+export async function leave(
+  session: Session,
+  { callId, fence }: Claimed,
+  why = `the run went no further inside it: ${session.halted?.message ?? ''}`,
+): Promise<void> {
   if (session.halted instanceof UnreachableError || session.halted instanceof LedgerError) return
-  const reason = clip(`the run went no further inside it: ${session.halted?.message ?? ''}`, REASON_MAX_CHARS)
+  const reason = clip(why, REASON_MAX_CHARS)
   const settle = { kind: 'settle', callId, body: { fence, unknown: { reason, left: true } } } as const
   await liveOf(session)
     .connection.execute(session.runId, settle)

@@ -1,5 +1,6 @@
 /** @module The order in which outcomes are delivered to the code: the recorded order, the same live, on resume and on replay (RUN-170). */
 import { setImmediate as nextTurn } from 'node:timers'
+import type { Json } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { LedgerRefused } from '../errors.ts'
@@ -33,14 +34,16 @@ export interface Turn {
   recorded(place: number): void
   /** Like `recorded`, for a refusal. */
   recordedRefusal(place: number): void
-  /** The ledger has just answered with the outcome. */
-  answered(answer: Extract<Reply, { ok: true }>['body']): void
+  /** The ledger has just answered with the outcome. `end`: revision of its event, if the answer gives that beside a later one. */
+  answered(answer: Extract<Reply, { ok: true }>['body'], end?: Json): void
   /** The ledger refused the request; `revision` is that of the event that records the refusal, if any. */
   refused(revision: number | undefined): void
   /** Like `refused`, for a request of code. A body that the ledger did not accept (`invalid-body`) is not recorded, and is refused again on every replay. */
   refusedWith(problem: Pick<Problem, 'code' | 'revision'>): void
   /** The outcome precedes all those that have not been delivered. */
   repeated(): void
+  /** Like `repeated`, for an outcome that is recorded and that the code has not been given before; where it is recorded is not known. */
+  untold(): void
 }
 
 export interface HandedOver {
@@ -55,6 +58,8 @@ type State = 'looking' | 'live' | 'known'
 class OneTurn implements Turn {
   state: State
   place = 0
+  /** What the code knows of the record with this outcome: the number of events; infinite if the ledger did not tell where the outcome is. */
+  upTo = 0
   /** Answers in flight when this one arrived; their outcomes may precede it. */
   before: readonly Promise<unknown>[] = []
   /** Set once the outcome is available. */
@@ -65,10 +70,13 @@ class OneTurn implements Turn {
   /** Number of refusals in a row when the request was made, and with this one. */
   readonly refusedBefore: number
   refusedInARow = 0
+  /** Number of outcomes without a known place that the code had been given when it made the request. */
+  readonly untoldBefore: number
 
   constructor(order: OutcomeOrder, state: State, { isEarly = false, isAgain = false }: HandedOver) {
     this.#order = order
     this.refusedBefore = order.refusedInARow
+    this.untoldBefore = order.untold
     this.#isEarly = isEarly
     this.#isAgain = isAgain
     this.state = isEarly ? 'live' : state
@@ -83,8 +91,9 @@ class OneTurn implements Turn {
     this.#becomes('looking')
   }
 
-  recorded(place: number): void {
+  recorded(place: number, upTo = place): void {
     this.place = this.#isAgain ? 0 : place
+    this.upTo = upTo
     this.#becomes('known')
   }
 
@@ -93,13 +102,16 @@ class OneTurn implements Turn {
     this.recorded(place)
   }
 
-  answered(answer: Extract<Reply, { ok: true }>['body']): void {
-    this.#came(this.#order.run.placeOf(answer))
+  answered(answer: Extract<Reply, { ok: true }>['body'], end?: Json): void {
+    const { placeOf } = this.#order.run
+    const upTo = typeof answer.revision === 'number' ? placeOf(answer) : Number.POSITIVE_INFINITY
+    this.#came(placeOf(end === undefined ? answer : { revision: end }), upTo)
   }
 
   refused(revision: number | undefined): void {
     this.refusedInARow = this.refusedBefore + 1
-    this.#came(revision === undefined ? this.#order.lastPlace + UNTOLD : this.#order.run.placeOf({ revision }))
+    if (revision === undefined) this.#came(this.#order.lastPlace + UNTOLD, Number.POSITIVE_INFINITY)
+    else this.#came(this.#order.run.placeOf({ revision }))
   }
 
   refusedWith({ code, revision }: Pick<Problem, 'code' | 'revision'>): void {
@@ -111,8 +123,12 @@ class OneTurn implements Turn {
     this.#came(0)
   }
 
-  #came(place: number): void {
-    this.recorded(place)
+  untold(): void {
+    this.#came(0, Number.POSITIVE_INFINITY)
+  }
+
+  #came(place: number, upTo = place): void {
+    this.recorded(place, upTo)
     this.before = this.#order.cameIn(place)
   }
 
@@ -142,6 +158,10 @@ export class OutcomeOrder {
   readonly #waits = new Set<() => void>()
   #answers = 0
   #given = 0
+  /** The last outcome without a known place is not followed yet by one of a request that was made after it. */
+  #isUntold = false
+  /** Number of outcomes without a known place that the code has been given. */
+  untold = 0
   #isPlanned = false
   /** Number of refusals that the code was handed one after another, with nothing else between, each before it made its next request. */
   refusedInARow = 0
@@ -198,9 +218,12 @@ export class OutcomeOrder {
     return [...this.#onTheWay]
   }
 
-  /** Position of the last outcome that the code has been given: what it asks for now, it asks for knowing that one. */
+  /**
+   * Position of the last outcome that the code has been given: what it asks for now, it asks for knowing that one. Too large a number if that is not known,
+   * which the ledger lowers to the number of events that there are.
+   */
   get given(): number {
-    return Math.floor(this.#given)
+    return this.#isUntold ? Number.MAX_SAFE_INTEGER : this.#given
   }
 
   /** Number of outcomes that have arrived. */
@@ -282,11 +305,22 @@ export class OutcomeOrder {
       return
     }
     this.#turns.delete(next)
-    this.#given = Math.max(this.#given, next.place)
+    this.#noteGiven(next)
     if (next.place <= (this.#past ?? 0)) this.#held.progress()
     this.refusedInARow = next.refusedInARow === 0 ? 0 : Math.max(this.refusedInARow, next.refusedInARow)
     next.handOver.now()
     this.plan()
+  }
+
+  #noteGiven({ place, upTo, untoldBefore }: OneTurn): void {
+    if (upTo === Number.POSITIVE_INFINITY) {
+      this.untold += 1
+      this.#isUntold = true
+      return
+    }
+    this.#given = Math.max(this.#given, upTo)
+    // What the code asked for after an outcome is recorded after it.
+    if (untoldBefore === this.untold && place > (this.#past ?? 0)) this.#isUntold = false
   }
 
   /** Undefined if the next outcome is not known yet. */

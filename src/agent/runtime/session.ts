@@ -79,7 +79,7 @@ export class Session {
   readonly signal: AbortSignal | undefined
   readonly valueMaxBytes: number
   /** Tools whose calls are claimed before they run; undefined: all. */
-  readonly #claimFirst: Set<string> | undefined
+  #claimFirst: Set<string> | undefined
   readonly pipeline: Pipeline
   readonly judging: Judging
   readonly forks: ForkBook
@@ -94,6 +94,8 @@ export class Session {
   readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Keys of calls whose result was returned to a caller. */
   readonly answered = new Set<string>()
+  /** Keys of calls that this process has begun. */
+  readonly begun = new Set<string>()
   /** Calls with an author-defined key that were served from the record, with the digest of the arguments of their first request. */
   readonly served = new Map<string, string>()
   /** Values that could not be recorded, kept for the compensation that needs them. */
@@ -188,9 +190,10 @@ export class Session {
     return this.#claimFirst?.has(tool) === false
   }
 
-  /** Calls of this tool are claimed from now on. */
-  claimsFirst(tool: string): void {
-    this.#claimFirst?.add(tool)
+  /** Calls of these tools, or of all, are claimed from now on. */
+  claimsFirst(tools: readonly string[] | undefined): void {
+    if (tools === undefined) this.#claimFirst = undefined
+    for (const tool of tools ?? []) this.#claimFirst?.add(tool)
   }
 
   /** How often this was requested in this scope before. */

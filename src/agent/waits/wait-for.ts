@@ -107,7 +107,7 @@ class Wait {
       const { answers } = session.order
       const answer = await this.#ask()
       if (answer.status !== 'waiting') {
-        this.#turn.answered(answer.endRevision === undefined ? answer : { revision: answer.endRevision })
+        this.#turn.answered(answer, answer.endRevision)
         return this.#outcome(answer)
       }
       await this.#again(answer, answers)

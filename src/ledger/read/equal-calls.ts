@@ -24,6 +24,7 @@ export interface OpenCallPlace {
 export type ReadOpenCalls = (tenant: string) => AsyncIterable<OpenCallPlace>
 
 interface Known {
+  /** By run and id: callers may choose the id, and another run may have it, too. */
   readonly open: Map<string, OpenCallPlace>
   /** Calls that ended while the open ones were being read; undefined once that is done. */
   ended: Set<string> | undefined
@@ -54,8 +55,9 @@ export class EqualCalls {
         await known.read
         continue
       }
-      const own = known.open.get(callId)
-      const places = [...known.open.values()].filter(({ digest }) => digest === undefined || digest === own?.digest)
+      const all = [...known.open.values()]
+      const own = new Set(all.filter((place) => place.callId === callId).map(({ digest }) => digest))
+      const places = all.filter(({ digest }) => digest === undefined || own.has(digest))
       // Too many to keep: they are read again for the next query.
       if (known.open.size > KEPT_MAX) this.#tenants.delete(tenant)
       return places
@@ -67,7 +69,7 @@ export class EqualCalls {
     const open = new Map<string, OpenCallPlace>()
     const ended = new Set<string>()
     const read = async (): Promise<void> => {
-      for await (const place of this.#read(tenant)) if (!ended.has(place.callId)) open.set(place.callId, place)
+      for await (const place of this.#read(tenant)) if (!ended.has(nameOf(place))) open.set(nameOf(place), place)
       // Events added in the meantime are applied before the result is used.
       await this.#follow()
       known.ended = undefined
@@ -122,13 +124,19 @@ export class EqualCalls {
     const known = name?.runId === undefined ? undefined : this.#tenants.get(name.tenant)
     if (name?.runId === undefined || known === undefined) return
     const change = changeIn(record)
-    if (change?.kind === 'opened')
-      known.open.set(change.callId, { runId: name.runId, callId: change.callId, digest: change.digest })
-    if (change?.kind !== 'ended') return
-    known.open.delete(change.callId)
-    known.ended?.add(change.callId)
+    if (change === undefined) return
+    const { runId } = name
+    const call = nameOf({ runId, callId: change.callId })
+    if (change.kind === 'opened') {
+      known.open.set(call, { runId, callId: change.callId, digest: change.digest })
+      return
+    }
+    known.open.delete(call)
+    known.ended?.add(call)
   }
 }
+
+const nameOf = ({ runId, callId }: Pick<OpenCallPlace, 'runId' | 'callId'>): string => `${runId}\n${callId}`
 
 type Change =
   | { readonly kind: 'opened'; readonly callId: string; readonly digest: string }
