@@ -218,6 +218,13 @@ export function apiOver(
   }
 }
 
+/** The exit code of a command with this in what it wrote; what is lost is named on standard error (LOG-49). */
+export function exitCodeWith(losses: readonly Loss[]): ExitCode {
+  if (losses.length === 0) return EXIT.ok
+  sayIncomplete(losses)
+  return EXIT.unproven
+}
+
 function sayIncomplete(losses: readonly Loss[]): void {
   const lost = oneLine(lossesText(losses))
   process.stderr.write(`countersign: INCOMPLETE: lost: ${lost}. Run "countersign verify": it says what to do\n`)

@@ -1,10 +1,13 @@
 /** @module `countersign checkpoint`: prints the last checkpoint of a tenant's log, to be kept out of this ledger's reach. */
+import { lossesMember } from '../../schemas/loss.ts'
 import { NO_NOTES, openReader } from '../compose/compose-stores.ts'
+import { lossesAtRest } from '../compose/log-at-rest.ts'
 import { parseVerifierKey } from '../merkle/note-key.ts'
 import type { Settings } from '../settings/config.ts'
 import type { StoreReader } from '../store/event-store.ts'
 import { readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import { proveOfflineConsistency } from '../verify/offline-log.ts'
+import { exitCodeWith } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { lastCheckpoint, logVerifiers, originOf, plainNote, tenantOf } from './log-place.ts'
@@ -38,7 +41,9 @@ export async function checkpoint({ settings, text, has }: Arguments): Promise<nu
   const url = text('witness')
   const posted = url === undefined ? note : await cosigned({ settings, reader, tenant, note }, url, text('witness-key'))
   process.stdout.write(has('json') ? jsonLine({ tenant, note: posted }) : plainNote(posted))
-  return EXIT.ok
+  // It was signed before: the store may lack by now what it covers.
+  const losses = await lossesAtRest(settings, reader)
+  return exitCodeWith(lossesMember(losses(tenant)) ?? [])
 }
 
 interface Place {

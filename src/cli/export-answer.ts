@@ -3,16 +3,17 @@
  * it; from the store or from a running ledger.
  */
 import { type EventQuery, EventQueryParams } from '../../schemas/event-query.ts'
+import type { Loss } from '../../schemas/loss.ts'
 import type { AnswerFormatName } from '../export/answer/answer-formats.ts'
 import { prepareAnswer } from '../export/answer/issue-answer.ts'
 import { prepareServiceAnswer } from '../export/answer/issue-service-answer.ts'
 import { prepareAnswerBundle } from '../export/bundle/issue-bundle.ts'
 import type { AuditQueryName } from '../ledger/audit/audit-queries.ts'
 import { SERVICE_QUERIES, type ServiceQueryName } from '../ledger/audit/service-queries.ts'
-import { type Params, tenantOf } from './api.ts'
+import { exitCodeWith, type Params, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { remoteFile } from './export.ts'
-import { EXIT, usageFailure } from './failure.ts'
+import { usageFailure } from './failure.ts'
 import { flagNameOf } from './flag.ts'
 import { fromStore } from './local-export.ts'
 import { jsonLine, oneLine } from './shown.ts'
@@ -40,14 +41,18 @@ export async function exportAnswer({ name, params, file, isBundle }: WantedAnswe
   const parameters = Object.entries({ ...params, format }).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, String(value)] as [string, string]],
   )
+  let lost: readonly Loss[] = []
+  const onLosses = (losses: readonly Loss[]): void => {
+    lost = losses
+  }
   const chunks =
     inputs.text('url') === undefined
-      ? localAnswer(inputs, { name, format, params })
+      ? localAnswer(inputs, { name, format, params, onLosses })
       : remoteFile(inputs, `/v1/answers/${name}?${new URLSearchParams(parameters)}`)
   const bytes = await written(chunks, file)
   if (inputs.has('json')) process.stdout.write(jsonLine({ file, bytes, format, query: name }))
   else process.stderr.write(`${oneLine(`the answer to ${name}, ${bytes} bytes, in ${file}`)}\n`)
-  return EXIT.ok
+  return exitCodeWith(lost)
 }
 
 const BUNDLE = 'bundle'
@@ -56,18 +61,19 @@ interface Question {
   readonly name: WantedAnswer['name']
   readonly format: AnswerFormatName | typeof BUNDLE
   readonly params: Params
+  readonly onLosses: (losses: readonly Loss[]) => void
 }
 
 /** Throws the errors of `fromStore`, and `CliFailure` with exit code 2, naming the invalid flag. */
 function localAnswer(
   { settings, text }: Arguments,
-  { name, format, params }: Question,
+  { name, format, params, onLosses }: Question,
 ): AsyncGenerator<Uint8Array, void> {
   const { asOf, by, seed, order, ...filters } = params
   const filter = filterOf(filters)
   if (asOf !== undefined && !/^\d{1,15}$/.test(String(asOf)))
     throw usageFailure(`--as-of: "${asOf}" is no size of a log`)
-  return fromStore(settings, tenantOf(text('tenant')), (ledger, caller) => {
+  return fromStore(settings, { tenant: tenantOf(text('tenant')), run: filter.run, onLosses }, (ledger, caller) => {
     if (isServiceQuery(name)) return prepareServiceAnswer(ledger, caller, { name, filter, format: lineFormat(format) })
     const more = { ...(by !== undefined && { by: String(by) }), ...(seed !== undefined && { seed: String(seed) }) }
     const question = { name, filter, ...more }

@@ -1,5 +1,6 @@
 /** @module Exports from the store itself, which this command owns meanwhile: the export is recorded like any other. */
 import type { EventQuery } from '../../schemas/event-query.ts'
+import { type Loss, lossesMember } from '../../schemas/loss.ts'
 import { openLedger, readIdentity } from '../compose/compose.ts'
 import { openExportThreads } from '../compose/compose-readers.ts'
 import { prepareBundle } from '../export/bundle/issue-bundle.ts'
@@ -41,10 +42,18 @@ type Prepare = (
   elsewhere: BodyMaker | undefined,
 ) => Promise<{ readonly ok: true; readonly value: PreparedFile } | Refused>
 
+/** The part of the ledger that leaves it. */
+interface Exported {
+  readonly tenant: string
+  readonly run?: string | undefined
+  /** Called at the end with what is lost of that part, as the file says. */
+  readonly onLosses: (losses: readonly Loss[]) => void
+}
+
 /** Throws `CliFailure` if there is no ledger or it refuses the export, `StoreOpenError` if a running ledger owns the store. */
 export async function* fromStore(
   settings: Settings,
-  tenant: string,
+  { tenant, run, onLosses }: Exported,
   prepare: Prepare,
 ): AsyncGenerator<Uint8Array, void> {
   // Opening would found a ledger in an empty store.
@@ -56,14 +65,18 @@ export async function* fromStore(
   if (!prepared.ok) throw new CliFailure(prepared.detail, USAGE_CODES.has(prepared.code) ? EXIT.usage : EXIT.failed)
   await prepared.value.start()
   yield* prepared.value.chunks()
+  // What was found while the events were read is recorded first.
+  await opened.ledger.integrity.settled()
+  onLosses(lossesMember(opened.ledger.losses({ tenant, run })) ?? [])
 }
 
 /** Throws the errors of `fromStore`. */
 export function localExport(
   settings: Settings,
   { tenant, format, query, proof, values, from }: WantedExport,
+  onLosses: Exported['onLosses'],
 ): AsyncGenerator<Uint8Array, void> {
-  return fromStore(settings, tenant, (ledger, caller, elsewhere) =>
+  return fromStore(settings, { tenant, run: query.run, onLosses }, (ledger, caller, elsewhere) =>
     format === 'bundle'
       ? prepareBundle(ledger, caller, query, { proof, values })
       : prepareExport(ledger, caller, { format, query, ...(from !== undefined && { from }) }, elsewhere),

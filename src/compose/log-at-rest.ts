@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import type { Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
+import { isPassedAt } from '../ledger/log/log-guard.ts'
 import { gapLoss, headKnownBy, holeLoss, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
-import { endOf, isPutBack } from '../ledger/log/log-stops.ts'
+import { endOf, isPutBack, leafAt, MISSING } from '../ledger/log/log-stops.ts'
 import type { KnownHead, LossesOfTenant } from '../ledger/log/tenant-logs.ts'
 import { expectedAlone } from '../ledger/read/record-seal.ts'
-import { fixedKeys } from '../settings/key-source.ts'
+import type { Settings } from '../settings/config.ts'
+import { fixedKeys, readKeys } from '../settings/key-source.ts'
 import { LOG_FILE } from '../settings/places.ts'
 import { checkRecord } from '../signing/check.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
@@ -17,6 +19,7 @@ import { streamTenant } from '../signing/stream-tenant.ts'
 import type { Attested, Position, ReadRecord, StoreReader } from '../store/event-store.ts'
 import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
+import { lossesNoted, notedLoss } from './store-held.ts'
 
 /** `isPutBack`: the store again has events that were missing, and its derived files may lack them. */
 export interface StopsAtRest {
@@ -36,11 +39,17 @@ export interface LogAtRest extends Disposable {
   attestedAfter(): Position | undefined
   /** Places of the events of all leaves, of every tenant. */
   places(): Generator<LeafPlace>
+  /** The events at these positions, which have no record: as leaves name them, or a loss of the store; without those that are acknowledged. */
+  lossesAt(store: Pick<StoreReader, 'comparePositions'>, positions: readonly Position[]): readonly Loss[]
   /** For each log, the first event at its end that the store no longer has; `store` must have been opened after this file. */
   lostEnds(store: Pick<StoreReader, 'readStream'>): Promise<readonly Loss[]>
 }
 
 const PLACES_AT_ONCE = 4_096
+/** Number of last positions of a store that every reader looks at. */
+const NEAR = 4_096
+/** Maximum number of missing positions that are named. */
+const MISSING_MAX = 100
 const NOTHING_ATTESTED: Attested = { lost: [] }
 
 /** Why the file could not be used. */
@@ -99,6 +108,12 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
         for (let from = 0; from < size; from += PLACES_AT_ONCE)
           yield* logs.leafPlaces(tenant, from, Math.min(size, from + PLACES_AT_ONCE))
     },
+    lossesAt: (store, positions) =>
+      positions.flatMap((position): readonly Loss[] => {
+        const { stream, revision } = leafAt({ store, logStore: logs }, position) ?? {}
+        if (stream !== undefined) return [{ scope: 'run', code: MISSING, stream, revision }]
+        return isPassedAt({ store, logStore: logs }, position) ? [] : [gapLoss]
+      }),
     lostEnds: async (store) => {
       const losses: Loss[] = []
       for (const row of logs.logs()) {
@@ -119,6 +134,16 @@ async function lacksPositions(store: StoreReader, isCounted: boolean): Promise<b
   return (await store.missingEnd?.()) !== undefined
 }
 
+/** Losses among the last positions of the store, before its end, which costs the same for a store of any size. */
+async function missingNear(store: StoreReader, log: LogAtRest | undefined): Promise<readonly Loss[]> {
+  const end = await store.end()
+  const missing = ((await store.missingPositions?.(MISSING_MAX, NEAR)) ?? []).filter(
+    (position) => end !== undefined && store.comparePositions(position, end) < 0,
+  )
+  if (missing.length === 0) return []
+  return log?.lossesAt(store, missing) ?? [gapLoss]
+}
+
 /** Whether the store ends before a position that the log file has seen. Events behind that position, of any run, may be lost as well. */
 async function endsBefore(store: StoreReader, seen: Position | undefined): Promise<boolean> {
   if (seen === undefined) return false
@@ -132,6 +157,17 @@ interface AtRest {
   readonly stops?: LossesOfTenant | undefined
   /** Losses from the ledger's own note about events that the store had lost. */
   readonly noted: readonly Loss[]
+}
+
+/** What the files beside a store know to be lost in it, for a command that prints a part of it. */
+export async function lossesAtRest(settings: Settings, reader: StoreReader): Promise<LossesOfTenant> {
+  const keys = readKeys(settings.keys)
+  if (keys === undefined) return knownAtRest(reader, undefined, { isCounted: false, noted: [] })
+  const found = await openLogAtRest(settings.data, keys)
+  using log = typeof found === 'string' ? undefined : found
+  const stops = (await log?.stopsIn(reader))?.losses
+  const noted = await lossesNoted(reader, notedLoss(settings, fixedKeys(keys)))
+  return await knownAtRest(reader, log, { isCounted: false, stops, noted })
 }
 
 /**
@@ -153,10 +189,12 @@ export async function knownAtRest(
     attested.after !== undefined &&
     store.comparePositions(attested.after.now, attestedTo) > 0
   const areNotesBroken = attested.broken !== undefined || isLater
+  const near = isCounted ? [] : await missingNear(store, log)
+  const isUnnamed = near.some(({ stream }) => stream === undefined)
   const gone = attested.lost.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
-  const lost = [...gone, ...((await log?.lostEnds(store)) ?? [])]
+  const lost = [...gone, ...near, ...((await log?.lostEnds(store)) ?? [])]
   return (tenant) => [
-    ...(hasGap ? [gapLoss] : []),
+    ...(hasGap || isUnnamed ? [gapLoss] : []),
     ...(wentBack ? [WENT_BACK] : []),
     ...(areNotesBroken ? [notesLoss] : []),
     ...(stops?.(tenant) ?? []),

@@ -168,8 +168,11 @@ export interface EventStore extends AsyncDisposable {
   end(): Promise<Position | undefined>
   /** Revision of the stream's event that carries this request id, undefined if none does. */
   findRequest(stream: string, requestId: string): Promise<number | undefined>
-  /** The first positions that were assigned but have no record, at most `limit`; absent if positions are not dense. */
-  missingPositions?(limit: number): Promise<readonly Position[]>
+  /**
+   * The first positions that were assigned but have no record, at most `limit`; absent if positions are not dense. `among`: only of the last so many, which
+   * takes the same time in a store of any size.
+   */
+  missingPositions?(limit: number, among?: number): Promise<readonly Position[]>
   /**
    * Assigned positions after the last record: events that existed at the end of the store and are gone. Undefined if there are none; absent if positions
    * are not dense.

@@ -78,7 +78,7 @@ class ForwardOnlyStore implements EventStore {
   readonly exclusive: boolean
   readonly densePositions: boolean
   readonly comparePositions: EventStore['comparePositions']
-  readonly missingPositions?: (limit: number) => Promise<readonly Position[]>
+  readonly missingPositions?: NonNullable<EventStore['missingPositions']>
   readonly missingEnd?: () => Promise<PositionRange | undefined>
   readonly lostBeginnings?: (streams: readonly string[]) => Promise<readonly string[]>
   readonly attested?: NonNullable<EventStore['attested']>
@@ -104,7 +104,8 @@ class ForwardOnlyStore implements EventStore {
     this.exclusive = exclusive
     this.densePositions = densePositions
     if (store.missingPositions !== undefined)
-      this.missingPositions = (limit) => this.#answer(() => store.missingPositions?.(limit) ?? Promise.resolve([]))
+      this.missingPositions = (...asked) =>
+        this.#answer(() => store.missingPositions?.(...asked) ?? Promise.resolve([]))
     if (store.missingEnd !== undefined) this.missingEnd = () => this.#answer(async () => store.missingEnd?.())
     this.comparePositions = (a, b) => store.comparePositions(a, b)
     if (store.lostBeginnings !== undefined)

@@ -133,8 +133,15 @@ test('an event is gone from among the last of a small store: every command opens
   tamper(path, (db) => db.prepare('DELETE FROM events WHERE position = ?').run(lost?.position))
   const asked = (...args: readonly string[]) => runInProcess([...args, '--tenant', 'acme', '--data', data])
   assert.is((await command(data, 'verify')).verdict, 'TAMPERED')
+  for (const args of [['runs', 'list'], ['audit', 'runs'], ['audit', 'spend'], ['calls', 'list'], ['integrity']]) {
+    const { code, stderr } = await asked(...args)
+    assert.equal([args.join(' '), code, stderr.includes('INCOMPLETE: lost: run-acme.r @ 1')], [args.join(' '), 3, true])
+  }
   const exported = await asked('export')
   assert.match(exported.stdout, /"losses":\[.*"stream":"run-acme\.r"/)
+  assert.equal([exported.code, exported.stderr.includes('INCOMPLETE: lost: ')], [3, true])
+  const answered = await asked('audit', 'runs', '--export', folder.file('runs.jsonl'))
+  assert.equal([answered.code, answered.stderr.includes('INCOMPLETE: lost: ')], [3, true])
   const listed = await asked('losses', 'list')
   assert.equal([listed.code, /run-acme\.r\W+1\b|"revision":1\b/.test(listed.stdout)], [3, true], listed.stderr)
   const place = ['--stream', 'run-acme.r', '--revision', '1']
@@ -143,6 +150,28 @@ test('an event is gone from among the last of a small store: every command opens
   assert.is((await command(data, 'verify')).verdict, 'INCOMPLETE')
   const after = await asked('losses', 'list')
   assert.match(after.stdout, /no copy has it/)
+})
+
+test('a checkpoint of a store that lacks an event is printed, and what is lost is named (LOG-49)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+  {
+    await using opened = await openLedger(settings, silentLog)
+    const run = drive(opened, 'r', { tenant: 'acme', actor: 'alice' })
+    await run.start({})
+    await run.hand('a', { n: 1 })
+    await run.hand('a', { n: 2 })
+    await opened.ledger.logs?.publish()
+  }
+  const asked = async () => {
+    const { code, stdout, stderr } = await runInProcess(['checkpoint', '--tenant', 'acme', '--data', data])
+    return [code, stdout.includes('/acme'), stderr.includes('INCOMPLETE: lost: run-acme.r @ 1')]
+  }
+  assert.equal(await asked(), [0, true, false])
+  const lost = rowsOf(`${data}/store.db`).find(({ stream, revision }) => stream === 'run-acme.r' && revision === 1)
+  tamper(`${data}/store.db`, (db) => db.prepare('DELETE FROM events WHERE position = ?').run(lost?.position))
+  assert.equal(await asked(), [3, true, true])
 })
 
 test('a run whose first event lies behind its others is in every list that is made of the store (LOG-2, A350)', async () => {

@@ -85,6 +85,8 @@ test('a deletion under a reader that has counted before is found, since it takes
   for (const sql of triggers) db.exec(sql)
   db.close()
   assert.equal(await reader.missingPositions?.(10), ['12'])
+  assert.equal(await reader.missingPositions?.(10, 19), ['12'])
+  assert.equal(await reader.missingPositions?.(10, 18), [], 'it is none of the last 18')
 })
 
 test.run()

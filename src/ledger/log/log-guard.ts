@@ -8,6 +8,7 @@ import { parseNote } from '../../merkle/signed-note.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type EventStore, type Position, readOne } from '../../store/event-store.ts'
+import type { LogStore } from '../../store/log-store.ts'
 import { LOST_EVENT_ID } from './acknowledgements.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
 import { knownNotes } from './known-notes.ts'
@@ -166,7 +167,13 @@ function lacksUnnamed({ store, logStore, sealer, log }: LogDeps, missing: readon
 }
 
 /** Whether the next leaf of a log after a position is that of an event acknowledged as lost. */
-function isPassedAt({ store, logStore }: Pick<LogDeps, 'store' | 'logStore'>, position: Position): boolean {
+export function isPassedAt(
+  {
+    store,
+    logStore,
+  }: { readonly store: Pick<EventStore, 'comparePositions'>; readonly logStore: Pick<LogStore, 'holedLogs' | 'leaf'> },
+  position: Position,
+): boolean {
   const places = { leaves: logStore, comparePositions: store.comparePositions.bind(store) }
   return logStore
     .holedLogs()

@@ -2,6 +2,7 @@
 import { leafHash, sameHash } from '../../merkle/hashes.ts'
 import { recordDigest, textDigest } from '../../signing/digests.ts'
 import {
+  type EventStore,
   type Position,
   type PositionRange,
   type ReadRecord,
@@ -115,8 +116,13 @@ async function holdsLeaf(
   return leaf !== undefined && record !== undefined && isStoredLeaf(logStore, leaf, record)
 }
 
+interface LeavesAt {
+  readonly store: Pick<EventStore, 'comparePositions'>
+  readonly logStore: Pick<LogStore, 'logs' | 'leaf'>
+}
+
 /** The leaf at a position, in any of the logs. */
-export function leafAt({ store, logStore }: StopDeps, position: Position): LeafRow | undefined {
+export function leafAt({ store, logStore }: LeavesAt, position: Position): LeafRow | undefined {
   const places = { leaves: logStore, comparePositions: store.comparePositions.bind(store) }
   for (const log of logStore.logs()) {
     const leaf = logStore.leaf(log.tenant, leavesUpTo(places, log, position) - 1)

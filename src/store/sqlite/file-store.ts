@@ -38,8 +38,8 @@ export abstract class FileStore implements Reading {
     return this.reads.end()
   }
 
-  missingPositions(limit: number): Promise<readonly Position[]> {
-    return this.reads.missingPositions(limit)
+  missingPositions(limit: number, among?: number): Promise<readonly Position[]> {
+    return this.reads.missingPositions(limit, among)
   }
 
   missingEnd(): Promise<PositionRange | undefined> {

@@ -68,20 +68,29 @@ function checkTail(db: Database, path: string): void {
        (SELECT p.position FROM events p WHERE p.stream_id = e.stream_id AND p.revision = e.revision - 1) AS before
      FROM events e LEFT JOIN streams s ON s.id = e.stream_id ORDER BY e.position DESC LIMIT ?`,
   )
+  const corrupt = ({ position }: Pick<TailRow, 'position'>): StoreOpenError =>
+    new StoreOpenError('store-corrupt', `${path} is damaged at position ${position}: restore a copy`)
+  const gaps: TailRow[] = []
   for (const row of rows.iterate(TAIL_EVENTS)) {
     const inPlace = row.indexed === row.position && row.name !== null && row.header !== ''
     const isGap = row.revision > 0 && row.before === null && row.header.includes(`"revision":${row.revision},`)
     const isAfter = row.before !== null && row.before < row.position
     const follows = row.revision === 0 ? row.before === null : isGap || isAfter
-    if (inPlace && follows && !(isGap && isHidden(db, row))) continue
-    throw new StoreOpenError('store-corrupt', `${path} is damaged at position ${row.position}: restore a copy`)
+    if (!inPlace || !follows) throw corrupt(row)
+    if (isGap) gaps.push(row)
   }
+  const hidden = gaps.length === 0 ? undefined : hiddenBefore(db, gaps)
+  if (hidden !== undefined) throw corrupt(hidden)
 }
 
-/** Whether the event before this one in its stream is there, and only the index lacks it. Reads every row. */
-function isHidden(db: Database, { stream, revision }: TailRow): boolean {
-  const hidden = db.prepare<[number, number]>(
-    'SELECT 1 FROM events NOT INDEXED WHERE stream_id = ? AND revision = ? LIMIT 1',
-  )
-  return hidden.get(stream, revision - 1) !== undefined
+/** The first of these events before which its predecessor is there, and only the index lacks it. Reads every row, once. */
+function hiddenBefore(db: Database, gaps: readonly TailRow[]): TailRow | undefined {
+  const before = new Map(gaps.map((row) => [`${row.stream} ${row.revision - 1}`, row]))
+  const hidden = db
+    .prepare<[string], string>(
+      `SELECT stream_id || ' ' || revision FROM events NOT INDEXED
+        WHERE stream_id || ' ' || revision IN (SELECT value FROM json_each(?)) LIMIT 1`,
+    )
+    .pluck()
+  return before.get(hidden.get(JSON.stringify([...before.keys()])) ?? '')
 }

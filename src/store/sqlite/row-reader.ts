@@ -74,14 +74,15 @@ export class RowReader implements Disposable {
   }
 
   /** The first positions without a record, up to the recorded end of the file. */
-  missingPositions(limit: number): readonly number[] {
+  missingPositions(limit: number, among = Number.POSITIVE_INFINITY): readonly number[] {
     const { recorded = 0, last } = this.#ends()
+    const before = Math.max(0, last - among)
     const found: number[] = []
     const take = (from: number, to: number): void => {
       for (let position = from; position < to && found.length < limit; position += 1) found.push(position)
     }
-    if (!this.#isDenseUpTo(last))
-      for (const [from, to] of this.#statements.gaps.iterate() as Iterable<[number, number]>) take(from, to)
+    if (before > 0 || !this.#isDenseUpTo(last))
+      for (const [from, to] of this.#statements.gaps.iterate(before, before) as Iterable<[number, number]>) take(from, to)
     take(last + 1, recorded + 1)
     return found
   }
@@ -156,7 +157,8 @@ function prepareStatements(db: Database) {
     schemaVersion: db.prepare('PRAGMA schema_version').pluck(),
     gaps: db
       .prepare(
-        `SELECT before + 1, position FROM (SELECT position, lag(position, 1, 0) OVER (ORDER BY position) AS before FROM events)
+        `SELECT before + 1, position FROM
+           (SELECT position, lag(position, 1, ?) OVER (ORDER BY position) AS before FROM events WHERE position > ?)
           WHERE position > before + 1`,
       )
       .raw(),

@@ -31,7 +31,7 @@ export function openSqliteReader({ path }: { readonly path: string }): StoreRead
     head: (stream) => reads.head(stream),
     recordAt: (position) => reads.recordAt(position),
     end: () => reads.end(),
-    missingPositions: (limit) => reads.missingPositions(limit),
+    missingPositions: (limit, among) => reads.missingPositions(limit, among),
     missingEnd: () => reads.missingEnd(),
     findRequest: (stream, requestId) => reads.findRequest(stream, requestId),
     readStream: (stream, options) => reads.readStream(stream, options),

@@ -57,8 +57,8 @@ export class StoreReads implements Disposable {
     return end === 0 ? undefined : String(end)
   }
 
-  async missingPositions(limit: number): Promise<readonly Position[]> {
-    return this.#read(await this.#connected(), (reader) => reader.missingPositions(limit)).map(String)
+  async missingPositions(limit: number, among?: number): Promise<readonly Position[]> {
+    return this.#read(await this.#connected(), (reader) => reader.missingPositions(limit, among)).map(String)
   }
 
   async missingEnd(): Promise<PositionRange | undefined> {
