@@ -7,6 +7,7 @@ import { ledgerStream } from '../../../schemas/names.ts'
 import { readHeader } from '../../signing/header-reader.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
+import { type KnownEnd, refuseLostEnd } from '../read/lost-end.ts'
 import { sealFaults } from '../read/record-seal.ts'
 import { DamagedStreamError } from '../read/verified-events.ts'
 
@@ -55,7 +56,7 @@ interface HoldRecordsDeps {
   /** Events of the tenant that were acknowledged as lost, by `placeText`; undefined if the ledger keeps no logs. */
   readonly acknowledged: ((tenant: string) => Promise<ReadonlyMap<string, LostEvent>>) | undefined
   /** What the logs have seen of a stream. */
-  readonly knownHead: ((stream: string) => { readonly events: number } | undefined) | undefined
+  readonly knownHead: KnownEnd | undefined
 }
 
 const NONE: Holds = new Map()
@@ -75,10 +76,9 @@ export class HoldRecords {
    */
   async of(tenant: string): Promise<Holds> {
     const stream = ledgerStream(tenant)
-    const { store, knownHead } = this.#deps
-    const head = await store.head(stream)
-    const seen = knownHead?.(stream)?.events ?? 0
-    if (seen > head + 1) throw new DamagedStreamError(stream, head + 1, 'the event is missing, and may be a legal hold')
+    const head = await this.#deps.store.head(stream)
+    // The end that is lost may be a legal hold.
+    await refuseLostEnd(this.#deps, stream, head)
     const known = this.#known.get(tenant)
     if (known?.head === head) return known.holds
     const from = known !== undefined && known.head < head ? known : { head: -1, holds: NONE }

@@ -3,7 +3,11 @@ import * as assert from 'uvu/assert'
 import type { HoldAnswer } from '../../../schemas/answers/holds.ts'
 import type { PlaceHold } from '../../../schemas/hold.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
+import { Sealer } from '../../../src/ledger/identity/sealer.ts'
 import type { Caller, Ledger } from '../../../src/ledger/ledger.ts'
+import { DamagedStreamError } from '../../../src/ledger/read/verified-events.ts'
+import { HoldRecords } from '../../../src/ledger/subjects/hold-records.ts'
+import { MemoryBudget } from '../../../src/resources/memory-budget.ts'
 import type { EventStore, ReadRecord } from '../../../src/store/event-store.ts'
 import { openSqliteSubjects } from '../../../src/store/sqlite/sqlite-subjects.ts'
 import type { SubjectStore } from '../../../src/store/subject-store.ts'
@@ -146,6 +150,22 @@ for (const [what, change] of [
     assert.is(subjects.keysOf(alice.tenant, 's').length, 1)
   })
 }
+
+test('an event that the log sees before the reader of holds does is not a lost one; one that stays away is (LIFE-23)', async () => {
+  await using t = await testLedger()
+  await placed(t.ledger, { tenant: true })
+  const head = await t.store.head(ledgerStream(alice.tenant))
+  const heads = [head - 1, head]
+  const store = { head: async () => heads.shift() ?? head, readStream: t.store.readStream.bind(t.store) }
+  const sealer = new Sealer({ current: () => t.keys.current(), onChange: () => () => undefined }, new MemoryBudget())
+  const known = { events: head + 1 }
+  const records = new HoldRecords({ store, sealer, acknowledged: undefined, knownHead: () => known })
+  await records.of(alice.tenant)
+  assert.is((await records.of(alice.tenant)).size, 1)
+  known.events = head + 2
+  const error = await records.of(alice.tenant).catch((reason: unknown) => reason)
+  assert.instance(error, DamagedStreamError)
+})
 
 test('a hold is of a run or a subject that is there, and is released once, by a token of no run and no agent (LIFE-20, LIFE-22)', async () => {
   await using t = await testLedger()
