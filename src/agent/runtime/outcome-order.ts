@@ -288,7 +288,11 @@ export class OutcomeOrder {
   }
 
   async #turnOf(turn: OneTurn): Promise<void> {
-    if (turn.state !== 'known') return
+    if (turn.state !== 'known') {
+      // The caller of a stream has its outcome, or it has none.
+      if (turn.upTo > 0) this.#noteRefusals(turn)
+      return
+    }
     if (turn.before.length > 0) await Promise.allSettled(turn.before)
     await new Promise<void>((now, never) => {
       turn.handOver = { now, never }
@@ -307,9 +311,13 @@ export class OutcomeOrder {
     this.#turns.delete(next)
     this.#noteGiven(next)
     if (next.place <= (this.#past ?? 0)) this.#held.progress()
-    this.refusedInARow = next.refusedInARow === 0 ? 0 : Math.max(this.refusedInARow, next.refusedInARow)
+    this.#noteRefusals(next)
     next.handOver.now()
     this.plan()
+  }
+
+  #noteRefusals({ refusedInARow }: OneTurn): void {
+    this.refusedInARow = refusedInARow === 0 ? 0 : Math.max(this.refusedInARow, refusedInARow)
   }
 
   #noteGiven({ place, upTo, untoldBefore }: OneTurn): void {

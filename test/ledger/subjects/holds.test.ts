@@ -7,7 +7,6 @@ import { Sealer } from '../../../src/ledger/identity/sealer.ts'
 import type { Caller, Ledger } from '../../../src/ledger/ledger.ts'
 import { DamagedStreamError } from '../../../src/ledger/read/verified-events.ts'
 import { HoldRecords } from '../../../src/ledger/subjects/hold-records.ts'
-import { MemoryBudget } from '../../../src/resources/memory-budget.ts'
 import type { EventStore, ReadRecord } from '../../../src/store/event-store.ts'
 import { openSqliteSubjects } from '../../../src/store/sqlite/sqlite-subjects.ts'
 import type { SubjectStore } from '../../../src/store/subject-store.ts'
@@ -157,7 +156,7 @@ test('an event that the log sees before the reader of holds does is not a lost o
   const head = await t.store.head(ledgerStream(alice.tenant))
   const heads = [head - 1, head]
   const store = { head: async () => heads.shift() ?? head, readStream: t.store.readStream.bind(t.store) }
-  const sealer = new Sealer({ current: () => t.keys.current(), onChange: () => () => undefined }, new MemoryBudget())
+  const sealer = new Sealer(t.keys)
   const known = { events: head + 1 }
   const records = new HoldRecords({ store, sealer, acknowledged: undefined, knownHead: () => known })
   await records.of(alice.tenant)
