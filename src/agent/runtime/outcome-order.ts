@@ -103,9 +103,10 @@ class OneTurn implements Turn {
   }
 
   answered(answer: Extract<Reply, { ok: true }>['body'], end?: Json): void {
+    // Of what was recorded before the request, the ledger does not tell where.
+    if (typeof answer.revision !== 'number') return this.untold()
     const { placeOf } = this.#order.run
-    const upTo = typeof answer.revision === 'number' ? placeOf(answer) : Number.POSITIVE_INFINITY
-    this.#came(placeOf(end === undefined ? answer : { revision: end }), upTo)
+    this.#came(placeOf(end === undefined ? answer : { revision: end }), placeOf(answer))
   }
 
   refused(revision: number | undefined): void {
