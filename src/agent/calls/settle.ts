@@ -125,7 +125,7 @@ async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, li
   return untilHeard(settling, { kind: `${kind}-estimated`, outcome, usage: reserved }, live)
 }
 
-/** Of what the ledger does not take, claim and outcome together may be too large; each is sent by itself then. */
+/** What the ledger does not take, such as claim and outcome that are too large together, is claimed and settled in two appends. */
 function mustBeTaken(reply: Reply): Reply {
   if (!reply.ok) throw new StepNotTaken(reply.problem.code)
   if (!reply.created) throw new StepNotTaken()

@@ -29,7 +29,6 @@ export class StepClaim {
   readonly #over = Promise.withResolvers<void>()
   #asked: Promise<void> | undefined
   #claimedAt: string | undefined
-  #isOver = false
   #stop: (() => void) | undefined
 
   /** `after`: position of the last outcome that the code had been given when it asked for the call. */
@@ -63,7 +62,7 @@ export class StepClaim {
     }
     if (reply.body.redacted !== undefined) session.redactedArgs.set(claimed.callId, this.#identity.args)
     this.#claimedAt = claimed.claimedAt
-    if (!this.#isOver) this.#stop = keepLease(connection, session.runId, claimed)
+    this.#stop = keepLease(connection, session.runId, claimed)
   }
 
   /** The claim to send with the outcome; undefined if the call was claimed while it ran. */
@@ -95,7 +94,6 @@ export class StepClaim {
 
   /** The call is recorded, or is not going to be: ends the renewal of the lease. */
   end(): void {
-    this.#isOver = true
     this.#stop?.()
     this.#over.resolve()
   }

@@ -82,7 +82,8 @@ export class RowReader implements Disposable {
       for (let position = from; position < to && found.length < limit; position += 1) found.push(position)
     }
     if (before > 0 || !this.#isDenseUpTo(last))
-      for (const [from, to] of this.#statements.gaps.iterate(before, before) as Iterable<[number, number]>) take(from, to)
+      for (const [from, to] of this.#statements.gaps.iterate(before, before) as Iterable<[number, number]>)
+        take(from, to)
     take(last + 1, recorded + 1)
     return found
   }
