@@ -13,7 +13,6 @@ import type { Log } from '../ports.ts'
 import { sealFaults } from '../read/record-seal.ts'
 import type { RunList } from '../read/run-list.ts'
 import { faultsOnRecord, runListReached } from '../read/run-list-projection.ts'
-import { DamagedStreamError } from '../read/verified-events.ts'
 
 /** Maximum number recorded per tenant: if more is broken, the store has to be restored, and a longer list would not help. */
 const ON_RECORD_MAX = 1_000
@@ -171,8 +170,8 @@ export class IntegrityFaults {
       // Another process may have found it in the meantime.
       await facts.record({ tenant, type: 'IntegrityFaultFound', data }, exists)
     } catch (error) {
-      // The stream that would record it has lost its own end (LOG-70).
-      if (error instanceof DamagedStreamError) this.#remember(place)
+      // A full disk, or a stream that has lost its own end (LOG-70): what was found at the start is not met again.
+      this.#remember(place)
       throw error
     }
     await list.catchUp()
