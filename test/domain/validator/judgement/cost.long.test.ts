@@ -11,6 +11,7 @@ import { rowsIn } from '../../../../src/domain/validator/grounding/read-rows.ts'
 import type { RowIndex } from '../../../../src/domain/validator/grounding/row-index.ts'
 import { lookupIn, sameRows } from '../../../../src/domain/validator/grounding/same-row.ts'
 import { judgeHandoff, validateHandoff } from '../../../../src/domain/validator/validate.ts'
+import { leastCpuMs } from '../../../support/least-cpu.ts'
 import { rounds } from '../../../support/rounds.ts'
 
 const test = suite('judgement: cost')
@@ -24,6 +25,9 @@ const object = (length: number, make: (i: number) => [string, Json]): JsonObject
 const KB = rounds(25, 200)
 const many = <T>(length: number, make: (i: number) => T): T[] => list(Math.floor((length * KB) / 200), make)
 const keys = (length: number, make: (i: number) => [string, Json]): JsonObject => Object.fromEntries(many(length, make))
+
+/** Work by the product of two sizes would take minutes. */
+const CPU_MAX_MS = 2_000
 
 /** About so much each, made so that work by the product of two of their sizes would take minutes. */
 const HOSTILE: Readonly<Record<string, () => readonly [Json, Json]>> = {
@@ -70,13 +74,14 @@ const HOSTILE: Readonly<Record<string, () => readonly [Json, Json]>> = {
 for (const [what, make] of Object.entries(HOSTILE)) {
   test(`${KB} KB of ${what} are judged, replaced or extended, in time that grows with their size (JUD-29)`, () => {
     const [before, after] = make()
-    const started = process.cpuUsage()
     const context = { facts: before } as JsonObject
-    const { findings } = validateHandoff({ before: context, after: { facts: after } as JsonObject, policy })
-    assert.ok(findings.length <= 100)
-    applyMode({ context, payload: { facts: after } as JsonObject, mode: 'extend', policy })
-    const { user } = process.cpuUsage(started)
-    assert.ok(user < 2_000_000, `${user / 1000} ms of CPU`)
+    const payload = { facts: after } as JsonObject
+    const leastMs = leastCpuMs(CPU_MAX_MS, () => {
+      const { findings } = validateHandoff({ before: context, after: payload, policy })
+      assert.ok(findings.length <= 100)
+      applyMode({ context, payload, mode: 'extend', policy })
+    })
+    assert.ok(leastMs < CPU_MAX_MS, `${leastMs} ms of CPU`)
   })
 }
 
