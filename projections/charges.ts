@@ -48,6 +48,7 @@ const CHARGES = {
   ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...ignore(
     'RunResumed',
+    'RunLeft',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

@@ -30,6 +30,7 @@ const BUDGET_FOLDS = {
   ...ignore(
     'RunStarted',
     'RunResumed',
+    'RunLeft',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

@@ -174,6 +174,17 @@ export interface ManifestState {
   readonly manifest: ManifestBody
 }
 
+/** A run that its worker's code cannot carry on. Times are RFC 3339. */
+export interface StuckState {
+  readonly code: string
+  readonly message: string
+  /** How often in a row. */
+  readonly attempts: number
+  readonly since: string
+  /** No worker takes the run before this time. */
+  readonly until: string
+}
+
 export interface RunState {
   runId: string
   tenant: string
@@ -197,6 +208,10 @@ export interface RunState {
   compensation?: EventBody<'RunCompensated'>['status']
   /** Increased by each resume. */
   fence: number
+  /** Version of the code that the first worker of the run had. */
+  version?: string
+  /** The code of the last worker could not carry the run on. */
+  stuck?: StuckState
   context: JsonObject
   contextDigest: string
   /** Highest step ever assigned; steps are never reused. */

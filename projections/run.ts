@@ -20,11 +20,18 @@ import {
   foldSigned,
   RUN_PROJECTION_VERSION,
   type RunState,
+  type StuckState,
   safeKey,
   zeroSpend,
 } from './run-state.ts'
 import { foldReview, foldSuspects, rewindSuspects } from './run-suspects.ts'
 import { WAIT_FOLDS } from './run-waits.ts'
+
+/** The state that a run is left in as stuck; undefined if it is left for another reason. */
+export function stuckIn({ error, attempts, since, until }: EventBody<'RunLeft'>): StuckState | undefined {
+  if (error === undefined || attempts === undefined || since === undefined || until === undefined) return undefined
+  return { ...error, attempts, since, until }
+}
 
 export const runProjection: Projection<RunState | undefined> = {
   name: 'run',
@@ -63,9 +70,15 @@ const RUN_FOLDS = {
   RedactionChanged: (state, { rules }) => {
     state.policy = { ...state.policy, redaction: rules }
   },
-  RunResumed: (state, { fence, takesOver }) => {
+  RunResumed: (state, { fence, takesOver, version }) => {
     if (takesOver === true) endLeases(state)
     state.fence = fence
+    if (version !== undefined) state.version ??= version
+  },
+  RunLeft: (state, data) => {
+    const stuck = stuckIn(data)
+    if (stuck === undefined) delete state.stuck
+    else state.stuck = stuck
   },
   ManifestRegistered: foldManifest,
   EnvelopeAccepted: foldAccepted,

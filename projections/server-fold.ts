@@ -122,6 +122,7 @@ const LEFT_OUT = {
     [],
     'JudgementRecorded',
     'RunResumed',
+    'RunLeft',
     'RunBranched',
     'ChildRunStarted',
     'RedactionChanged',

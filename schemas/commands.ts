@@ -6,6 +6,7 @@ import type {
   CompleteRun,
   FailRun,
   JoinFork,
+  LeaveRun,
   PostEnvelope,
   PostReservation,
   PostUsage,
@@ -51,6 +52,7 @@ export type Command =
   | { readonly kind: 'branch'; readonly forkId: string; readonly body: ReportBranch }
   | { readonly kind: 'join'; readonly forkId: string; readonly body: JoinFork }
   | { readonly kind: 'capture'; readonly body: RecordCapture }
+  | { readonly kind: 'leave'; readonly body: LeaveRun }
   | { readonly kind: 'complete'; readonly body: CompleteRun }
   | { readonly kind: 'fail'; readonly body: FailRun }
 

@@ -48,6 +48,7 @@ import { RunCompensated } from './events/run-compensated.ts'
 import { RunCompleted } from './events/run-completed.ts'
 import { RunFailed } from './events/run-failed.ts'
 import { RunKeyDisclosed } from './events/run-key-disclosed.ts'
+import { RunLeft } from './events/run-left.ts'
 import { RunResumed } from './events/run-resumed.ts'
 import { RunRewound } from './events/run-rewound.ts'
 import { RunStarted } from './events/run-started.ts'
@@ -75,6 +76,7 @@ import { WaitStarted } from './events/wait-started.ts'
 export const RUN_EVENTS = {
   RunStarted,
   RunResumed,
+  RunLeft,
   RedactionChanged,
   ManifestRegistered,
   EnvelopeAccepted,

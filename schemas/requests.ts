@@ -6,16 +6,19 @@ import { z } from 'zod'
 import { Approve } from './approval.ts'
 import { Compensate, Effects, LeaseOwner, Unrecorded } from './call-members.ts'
 import { JoinStrategy, OnDiscard } from './fork.ts'
-import { Currency, Digest, Money, Name, RunId } from './names.ts'
+import { Currency, Digest, Money, Name, RunId, WorkerVersion } from './names.ts'
 import { Declarations } from './place-policy.ts'
 import { Policy } from './policy.ts'
+import { LEFT_BECAUSE } from './run-status.ts'
 import {
   BRANCHES_MAX,
   HANDOFF_TEXT_MAX_CHARS,
+  HOLD_MAX_MS,
   KEY_MAX_CHARS,
   LEASE_MAX_MS,
   LEASE_MIN_MS,
   RESERVATION_DEADLINE_MAX_MS,
+  RETRY_MAX_MS,
   SUPERSESSIONS_MAX,
   TAGS_MAX,
 } from './value-forms.ts'
@@ -56,7 +59,33 @@ export const StartRun = z.strictObject({
   childOf: z.strictObject({ run: RunId, callId: Uuid, fence: z.int().min(1) }).optional(),
   /** How a resume treats active leases whose owner is not known to be gone: wait for them (default), refuse, or end them. */
   whenOwned: z.enum(['wait', 'refuse', 'take-over']).optional(),
+  /** Records the run without carrying it: a worker may take it from this time on; RFC 3339. Of a run that exists, nothing changes. */
+  after: z.iso.datetime({ offset: true, error: 'takes a time such as 2026-01-31T12:00:00Z' }).max(64).optional(),
+  /**
+   * Carries on the run of this id as it is recorded, if `fence` is still its latest: of several workers, one gets it. Other members except `name` and
+   * `whenOwned` are not compared. `holdMs`: other workers leave it alone for this long after each of its events.
+   */
+  worker: z
+    .strictObject({
+      fence: z.int().min(1),
+      holdMs: z.int().min(1).max(HOLD_MAX_MS),
+      version: WorkerVersion.optional(),
+    })
+    .optional(),
 })
+
+/** How the code that carries a run leaves it open. `retryAfterMs`: how long no worker takes a run that is stuck. */
+export const LeaveRun = z
+  .strictObject({
+    because: z.enum(LEFT_BECAUSE),
+    error: z.strictObject({ code: z.string().min(1).max(128), message: z.string().max(2000) }).optional(),
+    retryAfterMs: z.int().min(1).max(RETRY_MAX_MS).optional(),
+    runFence: z.int().min(1),
+  })
+  .refine(({ because, error, retryAfterMs }) => [error, retryAfterMs].every((m) => (m !== undefined) === (because === 'stuck')), {
+    message: 'a run that is stuck says why (error) and for how long it is left alone (retryAfterMs); others do not',
+    path: ['because'],
+  })
 
 const RunFence = z.int().min(1).optional()
 
@@ -265,6 +294,7 @@ export const CompleteRun = z.strictObject({ output: JsonValue.optional(), runFen
 export const FailRun = z.strictObject({ error: Failure, runFence: RunFence })
 
 export type StartRun = z.infer<typeof StartRun>
+export type LeaveRun = z.infer<typeof LeaveRun>
 export type PostEnvelope = z.infer<typeof PostEnvelope>
 export type RecordJudgement = z.infer<typeof RecordJudgement>
 export type ReviewSuspects = z.infer<typeof ReviewSuspects>

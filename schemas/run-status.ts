@@ -9,3 +9,6 @@ export type RunStatus = (typeof RUN_STATUSES)[number]
 export const ROLLBACK_VERDICTS = ['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT'] as const
 
 export type RollbackVerdict = (typeof ROLLBACK_VERDICTS)[number]
+
+/** Why the code that carried a run left it open. */
+export const LEFT_BECAUSE = ['waiting', 'stopped', 'stuck'] as const

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { CALL_STATUSES } from '../call-status.ts'
 import { BranchOrigin, ParentCall } from '../events/run-started.ts'
-import { Digest, Name, RunId } from '../names.ts'
+import { Digest, Name, RunId, WorkerVersion } from '../names.ts'
 import { ResolvedPolicy } from '../policy.ts'
 import { Redacted } from '../redaction.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../run-status.ts'
@@ -66,6 +66,15 @@ const SUSPECTS_WITH_VALUES = {
   ).optional(),
 } as const
 
+/** A run that its worker's code cannot carry on: why, how often in a row, since when, and until when it is left alone. */
+const Stuck = z.strictObject({
+  code: z.string(),
+  message: z.string(),
+  attempts: z.int().min(1),
+  since: Time,
+  until: Time,
+})
+
 const ChildRun = z.strictObject({
   run: RunId,
   callId: Uuid,
@@ -103,6 +112,8 @@ export const RunAnswer = z
     openCalls: list(OpenCall),
     waiting: list(OpenWait).optional(),
     heldSignals: list(z.strictObject({ signalId: Uuid, name: Name, receivedAt: Time })).optional(),
+    version: WorkerVersion.optional(),
+    stuck: Stuck.optional(),
     openFork: Uuid.optional(),
     ...ORIGIN,
     children: list(ChildRun),

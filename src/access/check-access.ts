@@ -122,6 +122,7 @@ const OF_THE_RUN: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(
   'wait',
   'signal',
   'compensate',
+  'leave',
   'complete',
   'fail',
 ])

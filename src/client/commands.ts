@@ -28,6 +28,7 @@ const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   branch: 'forks/*/branches',
   join: 'forks/*/join',
   capture: 'captures',
+  leave: 'leave',
   complete: 'complete',
   fail: 'fail',
 }

@@ -55,6 +55,7 @@ const ROLES = {
   ...eachOf(
     'none',
     'RunResumed',
+    'RunLeft',
     'RunBranched',
     'ChildRunStarted',
     'RedactionChanged',

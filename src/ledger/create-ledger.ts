@@ -28,6 +28,7 @@ import type { LossesOfTenant } from './log/tenant-logs.ts'
 import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { EqualCalls } from './read/equal-calls.ts'
+import { type DueRunsDeps, dueRunsOf } from './read/due-runs.ts'
 import { eventsAsStored } from './read/events-as-stored.ts'
 import { Exports } from './read/exports.ts'
 import { History, type HistoryQueries } from './read/history.ts'
@@ -87,6 +88,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
   const erasing = await openSubjects({ ...side, ...known, erasures, sealer, facts, store, effects, log, readOnly })
   const lagsNow = () => lagStats({ lag, list, logs })
+  const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 
   return {
@@ -98,11 +100,11 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...queriesOf(queries),
     run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
     ...waitingOf(approvals, { queries, reader, effects, list }),
-    ...historyOf(new History(store, queries, { ...side, sealer })),
+    ...historyOf(history),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
-    ...listsOf({ list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
+    ...listsOf({ list, queries, reader, history, equal: equalCallsIn(store, { list, queries, reader }) }),
     ...{ losses, subjects: erasing.subjects, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
@@ -219,9 +221,10 @@ function equalCallsIn(store: EventStore, deps: Omit<OpenCallsDeps, 'equal'>): Eq
   return new EqualCalls(store, (tenant) => allOpenCalls(deps, { tenant, actor: 'ledger' }))
 }
 
-function listsOf(deps: OpenCallsDeps): Pick<Ledger, 'listRuns' | 'openCalls'> {
+function listsOf(deps: OpenCallsDeps & DueRunsDeps): Pick<Ledger, 'listRuns' | 'openCalls' | 'dueRuns'> {
   return {
     listRuns: (caller, filter) => deps.list.list(caller, filter),
+    dueRuns: (caller, query, wait) => dueRunsOf(deps, { caller, query }, wait),
     openCalls: (caller, page) => openCallsOf(deps, caller, page),
   }
 }

@@ -170,7 +170,7 @@ const handoff = (run: RecordedRun, event: RunEvent): void => foldHandoffs(run.ha
 const fork = (run: RecordedRun, event: RunEvent): void => foldForks(run.forks, event, run.events)
 
 const FOLDS = {
-  ...ignore('RunResumed', 'RunBranched', 'ChildRunStarted', 'RedactionChanged', 'RunKeyDisclosed', 'SnapshotTaken'),
+  ...ignore('RunResumed', 'RunLeft', 'RunBranched', 'ChildRunStarted', 'RedactionChanged', 'RunKeyDisclosed', 'SnapshotTaken'),
   ...ignore('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('ReservationExpired', 'ApprovalGranted', 'ApprovalWithdrawn', 'SignalPassedOver'),

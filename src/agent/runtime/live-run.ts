@@ -46,8 +46,11 @@ export interface RunRequest<Input> {
   readonly branchOf?: StartRun['branchOf']
   /** The call of another run that this run is the work of. */
   readonly childOf?: StartRun['childOf']
-  /** Called with the outcome of the run if its body threw. */
-  readonly onFailed?: (outcome: RunOutcome) => void
+  /** A worker carries on the run of the options' id as it is recorded. */
+  readonly worker?: StartRun['worker']
+  readonly onStarted?: (started: StartAnswer) => void
+  /** Called with the outcome of the run if its body threw, and with the error that halted the run in this process, if it is open. */
+  readonly onFailed?: (outcome: RunOutcome, halted?: Error) => void
 }
 
 /** Resolves with the output. An exception of the body rolls the run back and is rethrown as the same object. */
@@ -57,9 +60,9 @@ export async function liveRun<Input, Output>(
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   home.registry.mustBeWhole()
-  const { options, branchOf, childOf } = request
+  const { options, branchOf, childOf, worker } = request
   checkedJudge(options.judge)
-  const origin = { ...(branchOf !== undefined && { branchOf }), ...(childOf !== undefined && { childOf }) }
+  const origin = { ...(branchOf !== undefined && { branchOf }), ...(childOf !== undefined && { childOf }), ...(worker && { worker }) }
   const start = { ...startRequest(options, body.name, home.registry.codecs), ...origin }
   const { name, traceparent } = { ...start, traceparent: options.traceparent }
   return inRunSpan({ name, traceparent }, (span) => startedRun(home, { ...request, start, span }, body))
@@ -72,7 +75,7 @@ interface StartedRun<Input> extends RunRequest<Input> {
 
 async function startedRun<Input, Output>(
   home: Home,
-  { options, branchOf, childOf, onFailed, start, span }: StartedRun<Input>,
+  { options, branchOf, childOf, onStarted, onFailed, start, span }: StartedRun<Input>,
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   const { connection, registry, counter } = home
@@ -80,6 +83,7 @@ async function startedRun<Input, Output>(
   const started = await connection.execute(options.id ?? '', { kind: 'start', body: start }, traced)
   if (!started.ok) throw new LedgerRefused(started.problem)
   const { runId } = started.body
+  onStarted?.(started.body)
   const hasEnded = started.body.status !== 'open'
   const isChild = childOf !== undefined
   span?.set({
@@ -116,7 +120,7 @@ async function startedRun<Input, Output>(
     whenWaiting: options.whenWaiting,
   })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [], ...(span && { span }) }
-  const run = runOf(execution, registry.codecs.decode(start.input ?? null) as Input)
+  const run = runOf(execution, registry.codecs.decode(await inputOf(connection, start, record)) as Input)
   try {
     const output = await runWithin(execution, () => body(run))
     return (await runWithin(execution, () => complete(session, connection, output))) as Awaited<Output>
@@ -125,12 +129,18 @@ async function startedRun<Input, Output>(
       endFailed(home, session, { error: readable(error), options, isChild }),
     )
     span?.set({ 'countersign.run.status': outcome.status })
-    onFailed?.(outcome)
+    onFailed?.(outcome, session.halted)
     noteOutcome(error, outcome)
     throw error
   } finally {
     session.close()
   }
+}
+
+/** A worker has the input from the record only. */
+async function inputOf(connection: Connection, { id = '', input = null, worker }: StartRun, record?: RecordedRun): Promise<Json> {
+  if (worker === undefined || record === undefined) return input
+  return memberValue(connection, { runId: id, body: record, name: 'input' })
 }
 
 /** Key that the ledger returns only to the owner of the run; it finds calls whose arguments were left out of the record. */
@@ -230,7 +240,7 @@ interface Ended {
 }
 
 /** The run ended before: returns its output or throws its failure. */
-async function recordedEnd(home: Home, ended: Ended, body: StartAnswer): Promise<unknown> {
+export async function recordedEnd(home: Home, ended: Ended, body: StartAnswer): Promise<unknown> {
   const { runId } = ended
   if (body.outputRedacted !== undefined) throw redactedOutputError(runId)
   if (body.status === 'completed') {

@@ -52,6 +52,7 @@ const ROLES = {
   ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...ignore(
     'RunResumed',
+    'RunLeft',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

@@ -132,6 +132,10 @@ const MARKS = {
     ...placeOf(header),
     ...{ kind: 'failed', lane: '', text: data.error.message.slice(0, TEXT_CHARS) },
   }),
+  RunLeft: ({ header, data: { because, error } }) => ({
+    ...placeOf(header),
+    ...{ kind: 'left', lane: '', text: error === undefined ? because : `${because}: ${error.code}: ${error.message}` },
+  }),
   RunResumed: ({ header, data }) => ({ ...placeOf(header), kind: 'resumed', lane: '', text: `fence ${data.fence}` }),
 } satisfies MakeTable<RecordedEvent, RunStory, Mark>
 

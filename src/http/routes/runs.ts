@@ -3,15 +3,16 @@ import { z } from 'zod'
 import { ContextAnswer, RunAnswer, StartAnswer } from '../../../schemas/answers/runs.ts'
 import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
+import { CompleteRun, FailRun, LeaveRun, Rollback, StartRun } from '../../../schemas/requests.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import { READ_PAYLOADS, READ_RUNS, WRITE_NAMED_RUNS, WRITE_RUNS } from '../../access/access.ts'
 import type { RunListFilter } from '../../ledger/ledger.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
-import { CursorText, Limit, PAGE_DEFAULT, Positive, Text, Whole } from '../parameters.ts'
+import { CursorText, Limit, PAGE_DEFAULT, Positive, Text, TextList, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
+import { listDueRuns } from '../due-runs.ts'
 import { noIndex, readAt } from '../read-at.ts'
 import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
@@ -28,6 +29,9 @@ const ListQuery = z.strictObject({
   inDoubt: z.literal('true', 'takes true').optional(),
   overdue: z.literal('true', 'takes true').optional(),
   waiting: z.literal('true', 'takes true').optional(),
+  due: z.literal('true', 'takes true').optional(),
+  names: TextList.optional(),
+  versions: TextList.optional(),
   since: Instant.optional(),
   until: Instant.optional(),
   /** Size of the log, in events. */
@@ -88,6 +92,15 @@ export const runRoutes: readonly GuardedRoute[] = [
     kind: 'rollback',
     body: Rollback,
     command: (body) => ({ kind: 'rollback', body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/leave',
+    summary: 'Leave a run open: a worker carries it on when its waits end, at once, or after a while',
+    tag,
+    access: WRITE_RUNS,
+    kind: 'leave',
+    body: LeaveRun,
+    command: (body) => ({ kind: 'leave', body }),
   }),
   commandRoute({
     path: '/v1/runs/{run}/complete',
@@ -161,7 +174,9 @@ type ListContext = RequestContext<z.output<typeof ListQuery>>
 
 async function listRuns(context: ListContext): Promise<Response> {
   const { deps, caller, path, query, access } = context
-  const { cursor, limit = PAGE_DEFAULT, asOf: size, ...filters } = query
+  const { due, names, versions, ...listed } = query
+  if ((due ?? names ?? versions) !== undefined) return listDueRuns(context)
+  const { cursor, limit = PAGE_DEFAULT, asOf: size, ...filters } = listed
   if (size !== undefined) return listRunsAsOf(context, size)
   const scope = ['runs', caller.tenant, filters]
   const place = cursor === undefined ? undefined : decodeCursor(deps.ledger.places, scope, cursor)
@@ -182,7 +197,7 @@ async function listRuns(context: ListContext): Promise<Response> {
 /** Lists runs as of a size of the log: a page may hold fewer runs than its limit even though another page follows. */
 async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Response> {
   const { deps, caller, path, query, access } = context
-  const { cursor, limit = PAGE_DEFAULT, asOf: _, ...filters } = query
+  const { cursor, limit = PAGE_DEFAULT, asOf: _, due: __, names: ___, versions: ____, ...filters } = query
   const { audit, places } = deps.ledger
   if (audit === undefined) return problemResponse(noIndex, path)
   const scope = ['runs', caller.tenant, { asOf: treeSize, ...filters }]
@@ -200,7 +215,7 @@ async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Res
   return json(200, { items, nextCursor, asOf: asOf.eventId })
 }
 
-type ListFilters = Omit<z.output<typeof ListQuery>, 'cursor' | 'limit' | 'asOf'>
+type ListFilters = Omit<z.output<typeof ListQuery>, 'cursor' | 'limit' | 'asOf' | 'due' | 'names' | 'versions'>
 
 function filterOf({ inDoubt, overdue, waiting, ...texts }: ListFilters): Omit<RunListFilter, 'limit'> {
   return {

@@ -1,10 +1,11 @@
 /** @module The projection of the store onto the run list: every event of a run updates its row, and recorded faults are collected. */
 
 import { RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../../projections/run-row.ts'
+import { wakeParent, wakesAt } from '../../../projections/run-due.ts'
 import { EVENTS, type EventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { parseJson } from '../../../schemas/json.ts'
-import { parseStream } from '../../../schemas/names.ts'
+import { parseStream, runStream } from '../../../schemas/names.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { FaultRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
@@ -85,9 +86,23 @@ export class RunListProjection {
       const known = touched.get(record.stream) ?? this.#load(name.tenant, name.runId)
       known.state = foldRecord(known.state, record)
       touched.set(record.stream, known)
+      this.#wakeParent(touched, known)
     }
     const last = page.at(-1)
     return last === undefined || this.#save({ touched: [...touched.values()], faults }, last, from)
+  }
+
+  /** A run within a run is carried on with it, so what may let it continue makes the outer run due. */
+  #wakeParent(touched: Map<string, Touched>, { tenant, state }: Touched): void {
+    const wakes = state?.status === 'open' ? wakesAt(state.due) : undefined
+    const parent = state?.due.parent
+    if (wakes === undefined || parent === undefined) return
+    const stream = runStream(tenant, parent)
+    const outer = touched.get(stream) ?? this.#load(tenant, parent)
+    touched.set(stream, outer)
+    if (outer.state === undefined) return
+    wakeParent(outer.state.due, wakes)
+    this.#wakeParent(touched, outer)
   }
 
   #save(

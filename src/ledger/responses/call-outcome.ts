@@ -31,6 +31,7 @@ const OUTCOMES = {
   ...ignore(
     'RunStarted',
     'RunResumed',
+    'RunLeft',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

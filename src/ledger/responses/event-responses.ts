@@ -26,6 +26,7 @@ const RESPONSES = {
   ...ignore(
     'RunStarted',
     'RunResumed',
+    'RunLeft',
     'RedactionChanged',
     'RunCompleted',
     'RunFailed',
@@ -111,6 +112,7 @@ const CONSEQUENCES = {
     false,
     'RunStarted',
     'RunResumed',
+    'RunLeft',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

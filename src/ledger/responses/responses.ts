@@ -46,6 +46,7 @@ const REFUSALS = {
   ...ignore(
     'RunStarted',
     'RunResumed',
+    'RunLeft',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',
@@ -163,6 +164,7 @@ const BODIES = {
   }),
   BudgetReleased: ({ data: { reservationId } }, state) => ({ reservationId, budget: budgetBody(state) }),
   ForkStarted: startedForkBody,
+  RunLeft: ({ data: { because, until } }) => ({ because, ...(until !== undefined && { until }) }),
   RunCompleted: (_, { status }) => ({ status }),
   RunFailed: (_, { status }) => ({ status }),
 } satisfies MakeTable<AnsweredEvent, RunState, JsonObject>

@@ -25,6 +25,7 @@ import type { Sent } from '../../domain/redaction/sent.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { decideRollback } from '../../domain/rewind.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
+import { decideLeave } from '../../domain/worker.ts'
 import { decideBranched, decideComplete, decideFail, decideStart } from '../../domain/run-life.ts'
 import { decideRenew, decideResolve, decideSettle } from '../../domain/settle.ts'
 import { decideReview } from '../../domain/suspects.ts'
@@ -190,6 +191,8 @@ function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput)
       return decideChildStarted(state, command.body)
     case 'branched':
       return decideBranched(state, command.body)
+    case 'leave':
+      return decideLeave(state, command.body, env)
     case 'complete':
       return decideComplete(state, command.body, env)
     case 'fail':

@@ -44,6 +44,7 @@ const EVIDENCE_FOLDS = {
   ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...ignore(
     'RunResumed',
+    'RunLeft',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

@@ -220,6 +220,7 @@ const LEFT_BYTES = {
     EVENT_BYTES,
     'RunStarted',
     'RunResumed',
+    'RunLeft',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

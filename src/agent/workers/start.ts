@@ -1,0 +1,96 @@
+/** @module Starts a run for a worker to carry on, and waits for the end of a run (RUN-220, RUN-221). */
+import type { StartAnswer } from '../../../schemas/answers/runs.ts'
+import type { Json } from '../../../schemas/json.ts'
+import { AgentError, LedgerRefused } from '../errors.ts'
+import { aName, anything, aSignal, checkOptions, names, type OptionRules } from '../option-rules.ts'
+import { type Home, recordedEnd } from '../runtime/live-run.ts'
+import { type RunOptions, startRequest } from '../runtime/run-options.ts'
+import type { Until } from '../waits/wait-for.ts'
+
+/** Options of a run that a worker carries on. */
+export interface StartOptions extends Pick<RunOptions, 'id' | 'tags' | 'budget' | 'policy'> {
+  /** The run is started once, however often it is requested with this id, name and input. Default: a new id. */
+  readonly id?: string
+  /** The time before which no worker takes the run, or milliseconds from now. Default: at once. */
+  readonly after?: Until
+}
+
+/** A run that was recorded for a worker. */
+export interface StartedRun {
+  readonly runId: string
+  /** The run has ended if this is not `open`. */
+  readonly status: 'open' | 'completed' | 'failed' | 'compensated'
+}
+
+/** Options of waiting for the end of a run. */
+export interface ResultOptions {
+  /** Ends the wait, with the signal's reason; the run goes on. */
+  readonly signal?: AbortSignal
+}
+
+const START: OptionRules<StartOptions> = {
+  id: aName,
+  tags: names(Number.POSITIVE_INFINITY),
+  budget: anything,
+  policy: anything,
+  after: anything,
+}
+const RESULT: OptionRules<ResultOptions> = { signal: aSignal }
+
+export async function startForWorkers(
+  { connection, registry }: Home,
+  { name, input }: { readonly name: string; readonly input: unknown },
+  { after, ...options }: StartOptions = {},
+): Promise<StartedRun> {
+  checkOptions('start', { ...options, ...(after !== undefined && { after }) }, START)
+  if (aName(name) !== undefined)
+    throw new AgentError('invalid-option', `start takes the name of the run: ${aName(name)}`)
+  const body = { ...startRequest({ ...options, name, ...(input !== undefined && { input }) }, name, registry.codecs) }
+  const started = await connection.execute(options.id ?? '', { kind: 'start', body: { ...body, after: timeOf(after) } })
+  if (!started.ok) throw new LedgerRefused(started.problem)
+  return { runId: started.body.runId, status: started.body.status }
+}
+
+/** The ledger takes a time in the past as now by its own clock. */
+const AT_ONCE = '1970-01-01T00:00:00.000Z'
+const LATEST_MS = Date.UTC(9999, 11, 31)
+
+function timeOf(after: Until | undefined): string {
+  if (after === undefined) return AT_ONCE
+  const ms = after instanceof Date ? after.getTime() : Date.now() + after
+  if (!(ms >= 0 && ms <= LATEST_MS))
+    throw new AgentError('invalid-option', 'start: after is a Date from 1970 to 9999, or milliseconds from now')
+  return new Date(ms).toISOString()
+}
+
+const ENDS = { RunCompleted: 'completed', RunFailed: 'failed', RunCompensated: 'compensated' } as const
+const isEnd = (type: string): type is keyof typeof ENDS => Object.hasOwn(ENDS, type)
+
+/** Resolves with the output. Throws `run-failed`, `run-rolled-back`. */
+export async function resultOf(home: Home, runId: string, options: ResultOptions = {}): Promise<unknown> {
+  checkOptions('result', options, RESULT)
+  const { connection } = home
+  const over = new AbortController()
+  const end = (): void => over.abort()
+  options.signal?.addEventListener('abort', end)
+  try {
+    options.signal?.throwIfAborted()
+    for await (const { type, data, revision, digest } of connection.tail({ runId, signal: over.signal })) {
+      if (!isEnd(type)) continue
+      const { name, step, fence } = await connection.run(runId)
+      const { output, outputRef, outputRedacted, error } = data
+      const body = { runId, revision, digest, name, step, fence, status: ENDS[type] }
+      const ended = Object.fromEntries(
+        Object.entries({ ...body, output, outputRef, outputRedacted, error }).filter(
+          ([, value]) => value !== undefined,
+        ),
+      )
+      return await recordedEnd(home, { runId, isChild: false }, ended as unknown as StartAnswer)
+    }
+  } finally {
+    options.signal?.removeEventListener('abort', end)
+    over.abort()
+  }
+  options.signal?.throwIfAborted()
+  throw new AgentError('closed', `${connection.place} was closed before the run ${runId} ended`)
+}

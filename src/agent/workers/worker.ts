@@ -1,0 +1,226 @@
+/** @module A worker: carries on the open runs of its names as soon as they can go on. Runs, fences and leases are its queue (RUN-220 to RUN-230). */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { HOLD_MAX_MS, RETRY_MAX_MS } from '../../../schemas/value-forms.ts'
+import { onAbort } from '../../resources/linked-signal.ts'
+import { AgentError } from '../errors.ts'
+import {
+  aList,
+  anObject,
+  aSignal,
+  checkOptions,
+  milliseconds,
+  type OptionRules,
+  text,
+  within,
+} from '../option-rules.ts'
+import type { Body, Home } from '../runtime/live-run.ts'
+import { type Carried, carryOn } from './carry-on.ts'
+
+/** What a worker carries on, and how much at a time. Durations are in milliseconds. */
+export interface WorkerOptions<Keeps = never> {
+  /** The code of each run, by the name of the run. */
+  readonly runs: Readonly<Record<string, Body<never, unknown, Keeps>>>
+  /** Runs carried on at the same time; default 10. */
+  readonly concurrency?: number
+  /**
+   * Version of this code, such as a commit: 1 to 64 letters, digits, and `. _ + -`. A run remembers the version of its first worker, and is then taken only by
+   * workers of that version, or of one that names it in `takes`. Default: none; the worker takes runs of every version.
+   */
+  readonly version?: string
+  /** Other versions whose runs this code can carry on, or `any`. Default: none. */
+  readonly takes?: readonly string[] | 'any'
+  /** How long other workers leave a run alone after each of its events, if this process dies; default 30,000. Must exceed the time between two calls. */
+  readonly holdMs?: number
+  /** How long a run that the code cannot carry on is left alone at first; doubled each time, up to an hour. Default 5,000. */
+  readonly retryMs?: number
+  /** Stops the worker, as `stop()` does. */
+  readonly signal?: AbortSignal
+  /** Called if the ledger cannot be asked for runs, and for a run that the code cannot carry on. Default: a process warning. */
+  readonly onError?: (error: unknown, runId?: string) => void
+}
+
+/** A worker that was started. */
+export interface Worker extends AsyncDisposable {
+  /** Takes no more runs. Resolves when those under way have ended, or wait and are left to another worker. */
+  stop(): Promise<void>
+  /** Resolves when the worker has stopped. */
+  readonly done: Promise<void>
+  /** Ids of the runs that are under way here. */
+  readonly active: readonly string[]
+}
+
+const WORKER: OptionRules<WorkerOptions> = {
+  runs: anObject,
+  concurrency: within(1, 1_000),
+  version: text,
+  takes: (value) => (value === 'any' ? undefined : aList(value)),
+  holdMs: within(1, HOLD_MAX_MS, 'milliseconds'),
+  retryMs: within(1, RETRY_MAX_MS, 'milliseconds'),
+  signal: aSignal,
+  onError: (value) => (typeof value === 'function' ? undefined : 'a function'),
+}
+
+const CONCURRENCY_DEFAULT = 10
+const HOLD_DEFAULT_MS = 30_000
+const RETRY_DEFAULT_MS = 5_000
+const RETRY_LATER_MAX_MS = 60 * 60_000
+/** How long one request waits for a run. */
+const WAIT_SECONDS = 20
+const NAMES_MAX = 64
+const PAGE_MAX = 500
+const AGAIN_MS = 200
+const AGAIN_MAX_MS = 10_000
+/** How long a run is passed over whose start was refused, and that is therefore still listed. */
+const PASSED_OVER_MS = 5_000
+
+const VERSION = /^[A-Za-z0-9._+-]{1,64}$/
+
+/** Throws `invalid-option`. */
+export function startWorker(home: Home, options: WorkerOptions): Worker {
+  checkOptions('worker', options, WORKER)
+  const names = Object.keys(options.runs ?? {})
+  if (names.length === 0 || names.length > NAMES_MAX)
+    throw new AgentError('invalid-option', `worker takes runs: { name: code }, from 1 to ${NAMES_MAX} of them`)
+  const versions = [options.version ?? [], options.takes === 'any' ? [] : (options.takes ?? [])].flat()
+  const unfit = versions.find((version) => !VERSION.test(String(version)))
+  if (unfit !== undefined)
+    throw new AgentError(
+      'invalid-option',
+      `a version is 1 to 64 letters, digits, and . _ + -, not ${JSON.stringify(unfit)}`,
+    )
+  home.registry.mustBeWhole()
+  return new RunningWorker(home, options, names)
+}
+
+class RunningWorker implements Worker {
+  readonly #home: Home
+  readonly #options: WorkerOptions
+  readonly #names: readonly string[]
+  readonly #active = new Map<string, Promise<void>>()
+  /** Runs that are still listed although they could not be taken, until this time. */
+  readonly #passedOver = new Map<string, number>()
+  readonly #stopping = new AbortController()
+  readonly done: Promise<void>
+
+  constructor(home: Home, options: WorkerOptions, names: readonly string[]) {
+    this.#home = home
+    this.#options = options
+    this.#names = names
+    const { signal } = options
+    const end = (): void => this.#stopping.abort()
+    if (signal?.aborted === true) end()
+    const leave = signal === undefined || signal.aborted ? undefined : onAbort(signal, end)
+    this.done = this.#work().finally(() => leave?.())
+  }
+
+  get active(): readonly string[] {
+    return [...this.#active.keys()]
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.done
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #work(): Promise<void> {
+    let failures = 0
+    while (!this.#isStopping) {
+      try {
+        await this.#next()
+        failures = 0
+      } catch (error) {
+        if (this.#isStopping) break
+        this.#tell(error)
+        failures += 1
+        // Of many workers whose ledger is gone, not all ask at the same time.
+        await this.#pause(Math.min(AGAIN_MAX_MS, AGAIN_MS * 2 ** failures) * (0.5 + Math.random() / 2))
+      }
+    }
+    while (this.#active.size > 0) await Promise.allSettled(this.#active.values())
+  }
+
+  /** Takes as many due runs as there is room for, or waits for one. */
+  async #next(): Promise<void> {
+    const free = (this.#options.concurrency ?? CONCURRENCY_DEFAULT) - this.#active.size
+    if (free <= 0) {
+      await Promise.race([...this.#active.values(), this.#stopped()])
+      return
+    }
+    for (const [runId, until] of this.#passedOver) if (until <= Date.now()) this.#passedOver.delete(runId)
+    const query = {
+      names: this.#names,
+      limit: Math.min(PAGE_MAX, free + this.#active.size + this.#passedOver.size),
+      ...this.#versions,
+    }
+    const listed = await this.#home.connection.due(query, { waitSeconds: WAIT_SECONDS, signal: this.#stopping.signal })
+    if (this.#isStopping) return
+    const takes = listed.filter(({ runId }) => !this.#active.has(String(runId)) && !this.#passedOver.has(String(runId)))
+    const taken = await Promise.all(takes.slice(0, free).map((row) => this.#take(row)))
+    // All that is listed cannot be taken for now: the next request would be answered at once.
+    if (taken.length === 0 && listed.length > 0) await this.#pause(AGAIN_MS)
+  }
+
+  get #versions(): { readonly versions?: readonly string[] } {
+    const { version, takes = [] } = this.#options
+    return version === undefined || takes === 'any' ? {} : { versions: [version, ...takes] }
+  }
+
+  /** Resolves once the run is this worker's, or is not. */
+  async #take(row: JsonObject): Promise<void> {
+    const { runs, version, holdMs = HOLD_DEFAULT_MS, retryMs = RETRY_DEFAULT_MS } = this.#options
+    const runId = String(row.runId)
+    const body = runs[String(row.name)]
+    if (body === undefined) return
+    const attempts = attemptsOf(row)
+    const worker = { fence: Number(row.fence), holdMs, ...(version !== undefined && { version }) }
+    const { promise: isMine, resolve: mine } = Promise.withResolvers<void>()
+    const carried = carryOn(this.#home, {
+      ...{ runId, name: String(row.name), body, worker, onStarted: () => mine() },
+      retryAfterMs: Math.min(Math.max(retryMs, RETRY_LATER_MAX_MS), retryMs * 2 ** attempts),
+    })
+    const over = carried.then((end) => this.#ended(runId, end)).finally(() => this.#active.delete(runId))
+    this.#active.set(runId, over)
+    await Promise.race([isMine, over])
+  }
+
+  #ended(runId: string, { kind, error }: Carried): void {
+    if (kind === 'refused') this.#passedOver.set(runId, Date.now() + PASSED_OVER_MS)
+    if (kind === 'stuck' || kind === 'refused') this.#tell(error, runId)
+  }
+
+  #tell(error: unknown, runId?: string): void {
+    const { onError } = this.#options
+    if (onError !== undefined) {
+      onError(error, runId)
+      return
+    }
+    const why = error instanceof Error ? error.message : String(error)
+    const what = runId === undefined ? 'the worker cannot ask for runs' : `the worker cannot carry on the run ${runId}`
+    process.emitWarning(`${what}: ${why}`, { code: 'COUNTERSIGN_WORKER' })
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
+  }
+
+  #stopped(): Promise<void> {
+    const { signal } = this.#stopping
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve()
+      else signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+}
+
+function attemptsOf({ stuck }: JsonObject): number {
+  return typeof stuck === 'object' && stuck !== null && 'attempts' in stuck ? Number(stuck.attempts) : 0
+}

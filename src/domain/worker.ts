@@ -1,0 +1,16 @@
+/** @module How the code that carries a run leaves it open, so that a worker carries it on later (RUN-223, RUN-226). */
+import type { RunState } from '../../projections/run-state.ts'
+import type { LeaveRun } from '../../schemas/requests.ts'
+import { append, type Decision, type Env, mustBeOpen, nowMsOf, refuse, timeAfter } from './decision.ts'
+
+/** Only the current owner leaves a run; a run that is left as stuck is left alone for a while. */
+export function decideLeave(state: RunState, body: LeaveRun, env: Env): Decision {
+  const closed = mustBeOpen(state, body.runFence)
+  if (closed !== undefined) return refuse(closed)
+  const { because, error, retryAfterMs } = body
+  const left = { v: 1, fence: state.fence, because } as const
+  if (error === undefined || retryAfterMs === undefined) return append({ type: 'RunLeft', data: left })
+  const { attempts = 0, since = new Date(nowMsOf(state, env)).toISOString() } = state.stuck ?? {}
+  const until = timeAfter(retryAfterMs, state, env)
+  return append({ type: 'RunLeft', data: { ...left, error, attempts: attempts + 1, since, until } })
+}

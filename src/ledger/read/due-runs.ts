@@ -1,0 +1,79 @@
+/** @module Waits until a worker has a run to carry on; an idle wait reads nothing but the events that may end it (RUN-222). */
+import type { EventType } from '../../../schemas/events.ts'
+import type { Caller, DueQuery, DueRuns, Ledger } from '../ledger.ts'
+import type { RunList } from './run-list.ts'
+
+/** Longest delay of a timer. */
+const TIMER_MAX_MS = 2 ** 31 - 1
+
+/** After other events, no run becomes due before the time that is already known. */
+const MAY_BE_DUE: ReadonlySet<string> = new Set<EventType>([
+  'RunStarted',
+  'RunLeft',
+  'SignalReceived',
+  'ApprovalGranted',
+  'ApprovalDenied',
+  'ApprovalExpired',
+  'ToolCallResolved',
+])
+
+export interface DueRunsDeps {
+  readonly list: Pick<RunList, 'due'>
+  readonly history: Pick<Ledger, 'tail' | 'end'>
+}
+
+interface Asked {
+  readonly caller: Caller
+  readonly query: DueQuery
+}
+
+export async function dueRunsOf(
+  deps: DueRunsDeps,
+  asked: Asked,
+  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<DueRuns> {
+  const over = new AbortController()
+  const end = (): void => over.abort()
+  const timer = setTimeout(end, Math.min(waitMs, TIMER_MAX_MS))
+  signal.addEventListener('abort', end)
+  if (signal.aborted || waitMs <= 0) end()
+  try {
+    return await firstDue(deps, asked, over.signal)
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
+  }
+}
+
+async function firstDue({ list, history }: DueRunsDeps, { caller, query }: Asked, over: AbortSignal): Promise<DueRuns> {
+  for (;;) {
+    // Read before the list, so that nothing is missed in between.
+    const after = await history.end()
+    const found = await list.due(caller, query)
+    if (found.items.length > 0 || over.aborted) return found
+    const from = after === undefined ? {} : { after }
+    await mayBeDue((signal) => history.tail(caller, from, signal), { atMostMs: found.nextMs ?? TIMER_MAX_MS, over })
+  }
+}
+
+/** Resolves after an event that may make a run due, after the time, or when the wait is over. */
+async function mayBeDue(
+  tail: (signal: AbortSignal) => ReturnType<Ledger['tail']>,
+  { atMostMs, over }: { readonly atMostMs: number; readonly over: AbortSignal },
+): Promise<void> {
+  const ending = new AbortController()
+  const end = (): void => ending.abort()
+  // One millisecond more, because a timer may fire early.
+  const timer = setTimeout(end, Math.min(atMostMs + 1, TIMER_MAX_MS))
+  over.addEventListener('abort', end)
+  if (over.aborted) end()
+  try {
+    for await (const page of tail(ending.signal)) {
+      if (page !== 'caught-up' && page.some(({ header }) => MAY_BE_DUE.has(header.type))) return
+      if (ending.signal.aborted) return
+    }
+  } finally {
+    clearTimeout(timer)
+    over.removeEventListener('abort', end)
+  }
+}

@@ -1,0 +1,171 @@
+/** Workers in process and over HTTP: what is started, granted, signalled or due is carried on; what the code cannot carry on stops nobody. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { httpConnection } from '../../../src/agent/runtime/http-connection.ts'
+import { ledgerConnection } from '../../../src/agent/runtime/ledger-connection.ts'
+import type { Run } from '../../../src/agent/runtime/run.ts'
+import { type Countersign, createRuntime } from '../../../src/agent/runtime/runtime.ts'
+import { outcomeOf } from '../../../src/agent/saga/outcome.ts'
+import { createClient } from '../../../src/client/client.ts'
+import { testEdge } from '../../support/test-edge.ts'
+import { alice } from '../../support/test-ledger.ts'
+import { eventually, within } from '../../support/within.ts'
+
+const QUICK = { holdMs: 2_000, retryMs: 20, onError: () => undefined } as const
+
+interface Place extends AsyncDisposable {
+  readonly process: () => Countersign
+  readonly bob: Countersign
+  readonly typesOf: (runId: string) => Promise<string[]>
+}
+
+async function place(kind: 'in process' | 'over HTTP'): Promise<Place> {
+  const edge = await testEdge({ realClock: true })
+  const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
+  const by = (token: string): Countersign =>
+    createRuntime(httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 })), {
+      divergesAfterMs: 200,
+    })
+  const token = await edge.token()
+  const { ledger } = edge.inner
+  const inside = (actor = alice.actor): Countersign =>
+    createRuntime(
+      ledgerConnection({
+        ledger,
+        caller: { ...alice, tenant: edge.tenant, actor },
+        place: 'test',
+        close: async () => {},
+      }),
+      { divergesAfterMs: 200 },
+    )
+  return {
+    process: () => (kind === 'in process' ? inside() : by(token)),
+    bob: inside('bob'),
+    typesOf: async (runId) => {
+      const types: string[] = []
+      const found = await ledger.runEvents({ ...alice, tenant: edge.tenant }, runId, { from: 0 })
+      assert.ok(found.ok)
+      for await (const page of found.value) types.push(...page.map(({ header }) => header.type))
+      return types
+    },
+    [Symbol.asyncDispose]: () => edge[Symbol.asyncDispose](),
+  }
+}
+
+for (const kind of ['in process', 'over HTTP'] as const) {
+  const test = suite(`workers ${kind}`)
+
+  test('a started run is recorded once, carried by a worker, and its end is waited for anywhere (RUN-220, RUN-221)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const options = { id: 'order-1', tags: ['shop'] }
+    const { runId, status } = await cs.start('order', { cents: 5 }, options)
+    assert.is(status, 'open')
+    assert.is((await cs.start('order', { cents: 5 }, options)).runId, runId)
+    assert.equal(await at.typesOf(runId), ['RunStarted'])
+    const refused = await cs.start('order', { cents: 6 }, options).catch((error) => error)
+    assert.is(refused.code, 'run-exists')
+    const hands = at.process()
+    const pay = hands.tool(async (cents: number) => `paid ${cents}`, { name: 'pay', compensate: 'not-needed' })
+    const order = async (run: Run<{ cents: number }>) => pay(run.input.cents)
+    const fail = () => Promise.reject(new Error('no stock'))
+    const worker = hands.worker({ ...QUICK, runs: { order, fail } })
+    assert.is(await within(cs.result(runId), 'the result'), 'paid 5')
+    const failed = await cs.start('fail')
+    const error = await within(cs.result(failed.runId), 'the failure').catch((thrown) => thrown)
+    assert.is(error.code, 'run-rolled-back')
+    assert.is(outcomeOf(error)?.status, 'COMPENSATED')
+    await within(worker.stop(), 'the end of the worker')
+    assert.equal(worker.active, [])
+  })
+
+  test('approvals, signals, times and nested runs: each effect once, by whichever worker (RUN-222, RUN-223)', async () => {
+    await using at = await place(kind)
+    const effects: string[] = []
+    const workers = [1, 2].map(() => {
+      const cs = at.process()
+      const pay = cs.tool(async (id: string) => effects.push(id), {
+        ...{ name: 'pay', approve: true, compensate: 'not-needed' },
+      })
+      const ship = cs.tool(async (to: string) => effects.push(to), { name: 'ship', compensate: 'not-needed' })
+      const order = async (run: Run<string>) => {
+        await run.sleep(20)
+        await cs.run({ name: 'payment' }, async () => pay(run.input))
+        const to = await run.waitFor<string>('address')
+        await ship(to)
+        return to
+      }
+      return cs.worker({ ...QUICK, runs: { order }, concurrency: 2 })
+    })
+    const cs = at.process()
+    const ids = ['a', 'b', 'c', 'd', 'e']
+    for (const id of ids) await cs.start('order', id, { id })
+    const signalled = new Set<string>()
+    await eventually(async () => {
+      for await (const approval of at.bob.approvals.list()) await at.bob.approvals.grant(approval)
+      for (const id of ids.filter((id) => effects.includes(id) && !signalled.has(id))) {
+        await cs.signal(id, 'address', `street ${id}`)
+        signalled.add(id)
+      }
+      return signalled.size === ids.length ? true : undefined
+    }, 'every payment')
+    for (const id of ids) assert.is(await within(cs.result(id), id), `street ${id}`)
+    assert.equal(effects.toSorted(), ids.flatMap((id) => [id, `street ${id}`]).toSorted())
+    await Promise.all(workers.map((worker) => within(worker.stop(), 'the end of a worker')))
+    for (const id of ids) assert.is((await at.typesOf(id)).filter((type) => type === 'RunCompleted').length, 1)
+  })
+
+  test('a run of other code is stuck on record, tried again later, and stops nobody (RUN-226)', async () => {
+    await using at = await place(kind)
+    const before = at.process()
+    const first = before.tool(async () => 1, { name: 'first', compensate: 'not-needed' })
+    const old = before.worker({
+      ...QUICK,
+      runs: { order: async (run: Run) => [await first(), await run.waitFor('go')] },
+    })
+    await before.start('order', null, { id: 'old' })
+    await eventually(async () => ((await at.typesOf('old')).includes('RunLeft') ? true : undefined), 'the wait')
+    await within(old.stop(), 'the old worker')
+    await before.signal('old', 'go')
+
+    const after = at.process()
+    const second = after.tool(async () => 2, { name: 'second', compensate: 'not-needed' })
+    const worker = after.worker({ ...QUICK, retryMs: 100, runs: { order: async () => second() }, concurrency: 1 })
+    const { runId } = await after.start('order', null, { id: 'new' })
+    assert.is(await within(after.result(runId), 'the new run'), 2)
+    const stuck = await eventually(async () => {
+      for await (const row of after.runs({ name: 'order', status: 'open' })) {
+        const { stuck } = row as unknown as { stuck?: { attempts: number; code: string; since: string; until: string } }
+        if (stuck !== undefined && stuck.attempts >= 2) return stuck
+      }
+      return undefined
+    }, 'a second attempt')
+    assert.is(stuck.code, 'resume-diverged')
+    assert.ok(stuck.since < stuck.until)
+    await within(worker.stop(), 'the end of the worker')
+    assert.not.ok((await at.typesOf('old')).includes('CompensationStarted'))
+  })
+
+  test('a run remembers the version of its first worker; others leave it, unless they name it (RUN-225)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const work = (version: string, takes?: readonly string[]) =>
+      at.process().worker({
+        ...{ ...QUICK, version, ...(takes && { takes }) },
+        runs: { order: async (run: Run) => `${await run.waitFor<string>('go')} by ${version}` },
+      })
+    await using _ = work('2')
+    const one = work('1')
+    await cs.start('order', null, { id: 'r1', after: 60_000 })
+    await within(one.stop(), 'version 1')
+    await cs.start('order', null, { id: 'r2' })
+    await eventually(async () => ((await at.typesOf('r2')).includes('RunLeft') ? true : undefined), 'version 2')
+    assert.not.ok((await at.typesOf('r1')).includes('RunResumed'))
+    await using three = work('3')
+    await cs.signal('r2', 'go', 'gone')
+    assert.is(await within(cs.result('r2'), 'the run'), 'gone by 2')
+    assert.equal(three.active, [])
+  })
+
+  test.run()
+}
