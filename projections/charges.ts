@@ -18,7 +18,7 @@ export interface Charge {
   readonly currency?: string
   readonly provider?: string
   readonly model?: string
-  /** Charged in full for a reservation whose deadline passed; a late settle reverses it. */
+  /** Charged in full for a reservation whose deadline passed, which a late settle reverses; or the usage says so of itself. */
   readonly estimated?: true
 }
 
@@ -167,8 +167,9 @@ function usageCharges(state: ChargeState, data: EventBody<'UsageRecorded'>): rea
   const held = reservationId === undefined ? undefined : state.held[safeKey(reservationId)]
   if (reservationId !== undefined) delete state.held[safeKey(reservationId)]
   const { provider = held?.provider, model = held?.model } = usage
-  const { tokens, cost = '0' } = usage
-  const charge: Charge = { agent, tokens, cost, ...inCurrency(state), ...modelFields({ provider, model }) }
+  const { tokens, cost = '0', estimated } = usage
+  const spent = { agent, tokens, cost, ...inCurrency(state), ...modelFields({ provider, model }) }
+  const charge: Charge = { ...spent, ...(estimated === true && { estimated }) }
   return held?.expired === undefined ? [charge] : [reversed(held, state), charge]
 }
 

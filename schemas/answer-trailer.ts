@@ -27,6 +27,8 @@ export const AnswerQuestion = z.strictObject({
   order: z.enum(['asc', 'desc']).optional(),
   /** For a text search: version of the rule by which texts are searched; absent for the first rule. */
   words: z.literal(2).optional(),
+  /** For `spend`: rows say which part was reported and which was estimated; absent in answers of earlier versions. */
+  estimates: z.literal(true).optional(),
   /** For a bundle: the answer covers this many leading events of its log. For a file, `treeSize` states this. */
   asOf: z.int().min(0).optional(),
 })

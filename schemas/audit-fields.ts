@@ -234,7 +234,7 @@ export const AUDIT_FIELDS = {
       text: {
         ...{ group: 'text', compare: 'words', label: 'Text', proof: 'index' },
         schema: z.string().min(1).max(SEARCH_MAX_CHARS),
-        about: 'whose texts hold all of these words; words in double quotes stand together',
+        about: 'whose texts hold all of these words; words in double quotes must be adjacent',
       },
     },
   },

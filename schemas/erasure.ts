@@ -7,8 +7,8 @@ export const ErasureReason = z.string().min(1).max(1_024)
 export const ErasureBasis = z.string().min(1).max(256)
 
 export const EraseSubject = z.strictObject({
-  reason: ErasureReason.describe('Why, on record for good: it names no person.'),
-  basis: ErasureBasis.describe('The law or the contract that it follows, on record.'),
+  reason: ErasureReason.describe('Why, recorded for good: name no person.'),
+  basis: ErasureBasis.describe('The law or the contract that it follows; it is recorded.'),
   now: z.boolean().optional().describe('Do not wait for the end of open runs.'),
 })
 

@@ -32,6 +32,8 @@ import { ExportIssued } from './events/export-issued.ts'
 import { ExportStarted } from './events/export-started.ts'
 import { ForkJoined } from './events/fork-joined.ts'
 import { ForkStarted } from './events/fork-started.ts'
+import { HoldPlaced } from './events/hold-placed.ts'
+import { HoldReleased } from './events/hold-released.ts'
 import { IntegrityFaultFound } from './events/integrity-fault-found.ts'
 import { JudgementRecorded } from './events/judgement-recorded.ts'
 import { KeyRotated } from './events/key-rotated.ts'
@@ -43,6 +45,7 @@ import { RedactionChanged } from './events/redaction-changed.ts'
 import { RequestRefused } from './events/request-refused.ts'
 import { ReservationExpired } from './events/reservation-expired.ts'
 import { ResultNotRecorded } from './events/result-not-recorded.ts'
+import { ReviewSigned } from './events/review-signed.ts'
 import { RunBranched } from './events/run-branched.ts'
 import { RunCompensated } from './events/run-compensated.ts'
 import { RunCompleted } from './events/run-completed.ts'
@@ -140,6 +143,9 @@ export const LEDGER_EVENTS = {
   LossAcknowledged,
   ErasureRequested,
   SubjectErased,
+  HoldPlaced,
+  HoldReleased,
+  ReviewSigned,
   ExportStarted,
   ExportIssued,
   AccessRecorded,

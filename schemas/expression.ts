@@ -113,7 +113,7 @@ function parsePrimary(parser: Parser): Expression {
   if (token.kind === 'number') return { kind: 'value', value: Number(token.text) }
   if (token.kind === 'text') return { kind: 'value', value: token.text }
   if (token.kind === 'name') return parseName(parser, token.text)
-  if (token.text !== '(') throw new SyntaxError(`"${token.text}" stands where a value is expected`)
+  if (token.text !== '(') throw new SyntaxError(`"${token.text}" is where a value is expected`)
   const inner = deeper(parser, () => parseLevel(parser, 0))
   expectSign(parser, ')')
   return inner
@@ -127,7 +127,7 @@ function parseName(parser: Parser, name: string): Expression {
   if (parser.each === 0 && !parser.roots.includes(name)) {
     const [first = '', second] = parser.roots
     const known = second === undefined ? `not ${first}` : `neither ${first} nor ${second}`
-    throw new SyntaxError(`"${name}" is ${known}; bare names stand inside sum(...) and all(...) only`)
+    throw new SyntaxError(`"${name}" is ${known}; bare names are allowed inside sum(...) and all(...) only`)
   }
   const names = [name]
   for (;;) {
@@ -161,8 +161,7 @@ function parseCall(parser: Parser, name: string): Expression {
   expectSign(parser, '(')
   const args = [deeper(parser, () => parseLevel(parser, 0))]
   if ((called === 'sum' || called === 'all') && takeSign(parser, ',')) {
-    if (parser.each >= EACH_DEPTH_MAX)
-      throw new SyntaxError(`sum and all stand at most ${EACH_DEPTH_MAX} deep in each other`)
+    if (parser.each >= EACH_DEPTH_MAX) throw new SyntaxError(`sum and all may be nested at most ${EACH_DEPTH_MAX} deep`)
     parser.each += 1
     args.push(deeper(parser, () => parseLevel(parser, 0)))
     parser.each -= 1

@@ -64,6 +64,8 @@ export const PolicyMembers = z
     preset: Presets.optional(),
     /** Treatment of a signal that no wait expects. */
     signals: SignalPolicy.optional(),
+    /** Every call is claimed before it runs, also one that changes nothing: the record then shows each try. */
+    claimFirst: z.literal(true).optional(),
     /** Parts that are removed from the record before it is sealed. */
     redaction: RedactionRules.optional(),
     ...PLACE_POLICY,
@@ -90,8 +92,8 @@ export const PolicyObject = PolicyMembers.superRefine((policy, context) => {
 export const Policy = z.union([Base, PolicyObject], 'is "default", "relay", or an object with the members of a policy')
 
 /**
- * The policy as recorded. Policies of base relay, and of release 0.1.0, have only the first four members, `approve`, `overshoot`, `signals`
- * and `redaction`.
+ * The policy as recorded. Policies of base relay, and of release 0.1.0, have only the first four members, `approve`, `overshoot`, `signals`,
+ * `claimFirst` and `redaction`.
  */
 export const ResolvedPolicy = z.strictObject({
   base: Base,
@@ -123,6 +125,7 @@ export const ResolvedPolicy = z.strictObject({
   approve: PLACE_POLICY.approve,
   overshoot: PLACE_POLICY.overshoot,
   signals: SignalPolicy.optional(),
+  claimFirst: z.literal(true).optional(),
   redaction: RedactionInForce.readonly().optional(),
 })
 

@@ -139,6 +139,14 @@ export const Reserve = z.strictObject({
   deadlineMs: z.int().min(1).max(RESERVATION_DEADLINE_MAX_MS).optional(),
 })
 
+/** How a call ended that ran before it was claimed. */
+const StepOutcome = z
+  .strictObject({ result: JsonValue.optional(), error: Failure.optional(), unrecorded: Unrecorded.optional() })
+  .refine(
+    (body) => [body.result, body.error, body.unrecorded].filter((each) => each !== undefined).length === 1,
+    'exactly one of result, error and unrecorded is required (a tool that returns nothing has the result null)',
+  )
+
 export const ClaimCall = z.strictObject({
   tool: Name,
   args: JsonValue,
@@ -168,6 +176,15 @@ export const ClaimCall = z.strictObject({
   approval: Uuid.optional(),
   /** The process that executes the call, if its death can be proved. */
   owner: LeaseOwner.optional(),
+  /** The id for a call that the run does not have yet. The ledger chooses another if the run has a call of that id. */
+  callId: Uuid.optional(),
+  /**
+   * The call began to run before it was claimed: the number of the run's events up to the last outcome that its code had been given when it
+   * asked for the call.
+   */
+  after: z.int().min(0).optional(),
+  /** The call ran already and changed nothing: claim and outcome are one append. Only for `effects: "none"`. */
+  outcome: StepOutcome.optional(),
   runFence: RunFence,
 })
 
@@ -285,7 +302,7 @@ export const ReportBranch = z
   )
   .refine(
     (body) => body.add === undefined || body.output !== undefined,
-    'add stands beside output: a branch that adds and changes nothing else has the output {}',
+    'add is given beside output: a branch that adds and changes nothing else has the output {}',
   )
 
 export const JoinFork = z.strictObject({ runFence: RunFence })
@@ -300,6 +317,7 @@ export type RecordJudgement = z.infer<typeof RecordJudgement>
 export type ReviewSuspects = z.infer<typeof ReviewSuspects>
 export type Rollback = z.infer<typeof Rollback>
 export type RegisterManifest = z.infer<typeof RegisterManifest>
+export type StepOutcome = z.infer<typeof StepOutcome>
 export type ClaimCall = z.infer<typeof ClaimCall>
 export type SettleCall = z.infer<typeof SettleCall>
 export type RenewCall = z.infer<typeof RenewCall>

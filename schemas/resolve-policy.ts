@@ -21,6 +21,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     ...(inputs.approve === undefined ? {} : { approve: inputs.approve }),
     ...(inputs.overshoot === undefined ? {} : { overshoot: inputs.overshoot }),
     ...(inputs.signals === undefined ? {} : { signals: inputs.signals }),
+    ...(inputs.claimFirst === undefined ? {} : { claimFirst: inputs.claimFirst }),
     ...(inputs.redaction === undefined ? {} : { redaction: inputs.redaction }),
   }
   if (base === 'relay') return first

@@ -149,6 +149,10 @@ function ownModules({ dist, external, outdir, entries, ships }) {
           ? { path: createRequire(importer).resolve(path) }
           : undefined,
       )
+      // Packages that use zod's namespace object keep all its 50 languages in the bundle; English is the only one that the programs speak.
+      onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+        contents: "export { default as en } from './en.js'\n",
+      }))
       onLoad({ filter: /\.js$/ }, ({ path }) => {
         if (path.includes('node_modules') || !path.startsWith(dist)) return undefined
         return { contents: rewrite(readFileSync(path, 'utf8'), path), loader: 'js' }

@@ -15,7 +15,7 @@ const PAGES = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'CHANGELOG.md',
-  ...['docs', 'docs/how-to', 'docs/spec', 'docs/decisions'].flatMap(pagesIn),
+  ...['docs', 'docs/how-to', 'docs/tutorials', 'docs/spec', 'docs/decisions'].flatMap(pagesIn),
 ]
 
 readme('it is short', () => {

@@ -2,13 +2,12 @@
 import { z } from 'zod'
 import { LossReason } from '../events/loss-acknowledged.ts'
 import { LOSS_SCOPES } from '../loss.ts'
-
-const Revision = z.int().min(0)
+import { READ, Revision } from './answer.ts'
 
 export const AcknowledgeLoss = z.strictObject({
   stream: z.string().min(1).max(512).describe('The stream of the lost event, as the list of losses names it.'),
   revision: Revision.describe('The first revision that is lost.'),
-  reason: LossReason.describe('Why it cannot be put back, on record for good: it names no person.'),
+  reason: LossReason.describe('Why it cannot be put back, recorded for good: name no person.'),
 })
 
 const Item = z.strictObject({
@@ -21,20 +20,25 @@ const Item = z.strictObject({
   reason: z.string().optional().describe('Why it could not be put back.'),
   acknowledgedBy: z.string().optional().describe('Who acknowledged it.'),
   acknowledgedAt: z.string().optional().describe('When.'),
-  event: z.string().optional().describe('Id of the event that has it on record.'),
+  event: z.string().optional().describe('Id of the event that records it.'),
 })
 
-export const LossesAnswer = z.strictObject({
-  items: z.array(Item).describe('Open losses first, then those that were acknowledged, the oldest first.'),
-})
+export const LossesAnswer = z
+  .strictObject({
+    items: z.array(Item).describe('Open losses first, then those that were acknowledged, the oldest first.'),
+    ...READ,
+  })
+  .meta({ id: 'Losses' })
 
-export const AcknowledgementAnswer = z.strictObject({
-  status: z.enum(['acknowledged', 'known']).describe('`known`: it was acknowledged before.'),
-  stream: z.string().describe('The stream of the lost events.'),
-  from: Revision.describe('The first revision that is lost.'),
-  to: Revision.describe('The last one.'),
-  open: z.int().min(0).describe('Losses of the tenant that are still open: its log goes on once there is none.'),
-})
+export const AcknowledgementAnswer = z
+  .strictObject({
+    status: z.enum(['acknowledged', 'known']).describe('`known`: it was acknowledged before.'),
+    stream: z.string().describe('The stream of the lost events.'),
+    from: Revision.describe('The first revision that is lost.'),
+    to: Revision.describe('The last one.'),
+    open: z.int().min(0).describe('Losses of the tenant that are still open: its log goes on once there is none.'),
+  })
+  .meta({ id: 'Acknowledgement' })
 
 export type AcknowledgeLoss = z.infer<typeof AcknowledgeLoss>
 export type LossesAnswer = z.infer<typeof LossesAnswer>

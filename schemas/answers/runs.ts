@@ -8,12 +8,9 @@ import { Redacted } from '../redaction.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../run-status.ts'
 import { MOVE_KINDS } from '../value-forms.ts'
 import { Failure, JsonRecord, JsonValue, SuspectId, Uuid, ValueRef } from '../values.ts'
-import { type Answer, list, READ } from './answer.ts'
+import { type Answer, Count, list, OVER_RUNS, READ, RECORDED, Revision, Step, Time } from './answer.ts'
 import { BudgetTotals } from './budget.ts'
 
-const Revision = z.int().min(0)
-const Step = z.int().min(0)
-const Time = z.iso.datetime()
 const CallStatus = z.enum(CALL_STATUSES)
 
 /** Origin of a branch or a child run. */
@@ -142,9 +139,7 @@ export const ContextAnswer = z
 /** The answer for a run that starts, is resumed, or has ended. */
 export const StartAnswer = z
   .strictObject({
-    runId: RunId,
-    revision: Revision,
-    digest: Digest,
+    ...RECORDED,
     name: Name,
     status: z.enum(RUN_STATUSES),
     step: Step,
@@ -155,7 +150,7 @@ export const StartAnswer = z
     policy: ResolvedPolicy.optional(),
     callKey: z.string().optional(),
     valueMaxBytes: z.int().min(1).optional(),
-    redacted: Redacted.optional(),
+    claimFirst: z.union([z.literal(true), z.array(Name)]).optional(),
     compensation: z.enum(ROLLBACK_VERDICTS).optional(),
     output: JsonValue.optional(),
     outputRef: ValueRef.optional(),
@@ -164,6 +159,45 @@ export const StartAnswer = z
   })
   .meta({ id: 'RunStart' })
 
+const RunItem = z.strictObject({
+  runId: RunId,
+  name: Name,
+  status: z.enum(RUN_STATUSES),
+  compensation: z.enum(ROLLBACK_VERDICTS).optional(),
+  seal: z.literal('invalid').optional(),
+  tags: list(Name),
+  agents: list(Name),
+  actor: z.string(),
+  principal: z.string().optional(),
+  startedAt: Time,
+  updatedAt: Time,
+  revision: Revision,
+  step: Step,
+  rejections: Count,
+  calls: Count,
+  waiting: Count.describe('How many approvals, signals and times an open run waits for.'),
+  approvals: Count,
+  openCalls: Count.describe('How many calls have no outcome.'),
+  inDoubtCalls: Count,
+  leaseUntil: Time.optional(),
+  overdue: z.literal(true).optional(),
+  tokens: Count,
+  cost: z.string().optional(),
+  currency: z.string().optional(),
+})
+
+/** `asOf` is the last event of the tenant's log that the list has seen. */
+export const RunsAnswer = z
+  .strictObject({ items: list(RunItem), asOf: Uuid.nullable(), ...OVER_RUNS })
+  .omit({ unreadable: true })
+  .meta({ id: 'Runs' })
+
+export const EndAnswer = z.strictObject({ ...RECORDED, status: z.enum(RUN_STATUSES) }).meta({ id: 'RunEnd' })
+
+/** One run of the list: its status, counts and totals. */
+export type RunItem = Answer<typeof RunItem>
+export type RunsAnswer = Answer<typeof RunsAnswer>
+export type EndAnswer = Answer<typeof EndAnswer>
 /** The state of a run: totals, open calls, waits. Times are RFC 3339 in UTC, money is decimal strings, digests are `sha256:` and 64 hex digits. */
 export type RunAnswer = Answer<typeof RunAnswer>
 /** The context that a run has established, and the accepted handoff (`step`) that established it. */

@@ -46,6 +46,6 @@ export const ApprovalRequested = eventType({
     .refine((body) => isVersionOf(body, body.argsRef), VERSION_RULE)
     .refine(
       ({ args, argsRef }) => (args === undefined) === (argsRef !== undefined),
-      'arguments stand here or by reference',
+      'arguments are given here or by reference',
     ),
 })

@@ -55,10 +55,15 @@ export const ToolCallClaimed = eventType({
       reservationId: Uuid.optional(),
       /** The approval that this claim consumes. */
       approvalId: Uuid.optional(),
+      /**
+       * The call began to run before this claim: the number of the run's events up to the last outcome that its code had been given when it
+       * asked for the call. Absent: the claim came first.
+       */
+      after: z.int().min(0).optional(),
     })
     .refine((body) => isVersionOf(body, body.argsRef), VERSION_RULE)
     .refine(
       ({ args, argsRef }) => (args === undefined) === (argsRef !== undefined),
-      'arguments stand here or by reference',
+      'arguments are given here or by reference',
     ),
 })

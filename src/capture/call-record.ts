@@ -162,7 +162,7 @@ export class CallRecord {
   }
 
   placeOf({ tool, claim }: Ticket): { readonly runId: string; readonly callId: string; readonly tool: string } {
-    return { runId: this.#options.run.id, callId: claim?.callId ?? 'not on record', tool }
+    return { runId: this.#options.run.id, callId: claim?.callId ?? 'not recorded', tool }
   }
 
   #claimOf({ tool, args }: ToolCall): ClaimCall {
@@ -191,7 +191,7 @@ export class CallRecord {
     const digest = (resultRef as JsonObject | undefined)?.digest
     const recorded = typeof digest === 'string' ? await client.value(run.id, digest) : (result ?? null)
     if (recorded !== null && !isReduced(recorded)) return { kind: 'recorded', result: recorded }
-    const text = `${tool} was executed before under this call key (call ${String(callId)} of run ${run.id}), and is not run again. Its answer is on record in part only.`
+    const text = `${tool} was executed before under this call key (call ${String(callId)} of run ${run.id}), and is not run again. Only part of its answer is recorded.`
     return { kind: 'refused', text }
   }
 

@@ -36,10 +36,10 @@ async function decide(args: Arguments, decision: 'grant' | 'deny' | 'withdraw'):
 /** The API for decisions: as the subject of the token, or of `--as`. */
 export function deciding(args: Arguments, roles?: readonly string[]): Promise<Api> {
   if (args.text('url') !== undefined) {
-    if (args.text('as') !== undefined) throw usageFailure('--as: over --url whoever decides is the one of the token')
+    if (args.text('as') !== undefined) throw usageFailure('--as: over --url the token says who decides')
     return openWritingApi(args)
   }
   const subject = nameOf('as', args.text('as'))
-  if (subject === undefined) throw usageFailure('--as is missing: a decision stands on record with a name')
+  if (subject === undefined) throw usageFailure('--as is missing: a decision is recorded with a name')
   return openWritingApi(args, { subject, scopes: ['approvals:write'], roles })
 }

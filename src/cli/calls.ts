@@ -39,7 +39,7 @@ function resolutionOf(inputs: Arguments): JsonObject {
   }
   const reason = inputs.text('reason')
   if (reason === undefined || reason.trim() === '') {
-    throw usageFailure('--reason is missing: how you know, which stands on record')
+    throw usageFailure('--reason is missing: how you know, which is recorded')
   }
   const result = inputs.text('result')
   if (result !== undefined && outcome !== 'executed') throw usageFailure('--result: what was not executed gave nothing')

@@ -57,7 +57,7 @@ async function cosigned(
   if (witness === undefined)
     throw usageFailure('--witness-key is missing: the verifier key that the witness prints at its start')
   const read = readLogCheckpoint(note, logVerifiers(settings, await originOf(settings, tenant)))
-  if (!read.ok) throw new CliFailure(`the last checkpoint on record does not verify: ${read.message}`, EXIT.unproven)
+  if (!read.ok) throw new CliFailure(`the last recorded checkpoint does not verify: ${read.message}`, EXIT.unproven)
   const { checkpoint } = read
   const proofFrom = (from: number) => proveOfflineConsistency(reader.readAll(), { tenant, from, checkpoint })
   return await cosignedBy({ url, verifier: witness, note, proofFrom, successions: ownSuccessions(settings) })

@@ -95,7 +95,7 @@ class Copy {
     for await (const page of this.#target.readAll()) for (const record of page) found.add(record)
     if (found.text() !== this.#written.text()) {
       throw new CliFailure(
-        `${this.#target.url} does not hold what was copied and nothing else: stop whoever writes to it, and copy into an empty store`,
+        `${this.#target.url} does not hold what was copied and nothing else: stop what writes to it, and copy into an empty store`,
       )
     }
   }

@@ -70,7 +70,7 @@ function said({ status, counts, openRuns, keyIds }: ErasureAnswer): string {
   const runs = openRuns.join(', ')
   if (status === 'nothing') return 'nothing is kept of this subject, or it was erased before'
   if (status === 'waiting')
-    return `on record; it waits for the end of ${runs}: end these runs, or repeat with --now, after which they cannot be resumed or undone with these values`
+    return `recorded; it waits for the end of ${runs}: end these runs, or repeat with --now, after which they cannot be resumed or undone with these values`
   const { events = 0, values = 0 } = counts ?? {}
   const broken = openRuns.length === 0 ? '' : `; open runs lost these values: ${runs}`
   return `erased: ${values} values in ${events} events, ${keyIds.length} keys destroyed${broken}; copies of subjects.db made before still hold the keys: destroy them`

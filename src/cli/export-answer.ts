@@ -32,7 +32,7 @@ export async function exportAnswer({ name, params, file, isBundle }: WantedAnswe
     throw usageFailure('--limit: an export has all rows; narrow the question instead')
   if (inputs.has('trust-nothing'))
     throw usageFailure(
-      '--trust-nothing goes without --export and --bundle, which are on record and so need the ledger itself',
+      '--trust-nothing goes without --export and --bundle, which are recorded and so need the ledger itself',
     )
   if (isBundle && params.order !== undefined)
     throw usageFailure('--bundle has its rows in one order: --order goes without it')

@@ -51,7 +51,7 @@ export async function originOf(settings: Settings, tenant: string): Promise<stri
 export function plainNote(text: string): string {
   if (isPlain(text)) return text
   throw new CliFailure(
-    'the checkpoint on record holds control characters, which no ledger writes: run "countersign verify"',
+    'the recorded checkpoint holds control characters, which no ledger writes: run "countersign verify"',
     EXIT.unproven,
   )
 }

@@ -1,4 +1,5 @@
 /** @module `countersign losses list|acknowledge`: lists the losses of a tenant, and acknowledges those that cannot be recovered. */
+import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { printObject } from './print-object.ts'
@@ -10,7 +11,8 @@ const COLUMNS = ['state', 'scope', 'code', 'stream', 'revision', 'to', 'acknowle
 /** Exits with 3 if anything is lost, open or acknowledged. */
 export async function listLosses(args: Arguments): Promise<number> {
   await using api = await openWritingApi(args, { scopes: ['audit:read'] })
-  await printRows(api.items('/v1/losses', {}, undefined), { columns: COLUMNS, json: args.has('json') })
+  const { items } = await api.get('/v1/losses')
+  await printRows(each(items), { columns: COLUMNS, json: args.has('json') })
   return api.exitCode()
 }
 
@@ -22,6 +24,11 @@ export async function acknowledgeLoss(args: Arguments): Promise<number> {
   const answer = await api.post('/v1/losses/acknowledge', { stream, revision: Number(revision), reason })
   printObject(answer, args.has('json'))
   return answer.open === 0 ? EXIT.ok : EXIT.unproven
+}
+
+/** The answer has no pages. */
+async function* each(items: Json | undefined): AsyncGenerator<JsonObject, void> {
+  yield* (items ?? []) as readonly JsonObject[]
 }
 
 function needed({ text }: Arguments, name: string): string {

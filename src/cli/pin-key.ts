@@ -70,7 +70,7 @@ function assertSuccessor(
   const notes = successionsIn(file)
   if (known.some((each) => successorsOf(each, notes).some(({ text }) => text === verifier.text))) return
   throw new CliFailure(
-    `no key of ${verifier.name} that is pinned in ${path} names this one as its successor in ${file}: whoever gave you this key may not be the log's operator`,
+    `no key of ${verifier.name} that is pinned in ${path} names this one as its successor in ${file}: who gave you this key may not be the log's operator`,
     EXIT.failed,
   )
 }

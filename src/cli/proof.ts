@@ -13,7 +13,7 @@ import { jsonLine, oneLine } from './shown.ts'
 const REASONS: Readonly<Record<Extract<OfflineProof, { ok: false }>['code'], string>> = {
   'not-in-log': 'there is no such event in the log of this tenant',
   'not-published': 'no checkpoint covers this event yet: a running ledger signs one within seconds',
-  'checkpoint-invalid': 'the last checkpoint on record does not verify: run "countersign verify"',
+  'checkpoint-invalid': 'the last recorded checkpoint does not verify: run "countersign verify"',
   'checkpoint-mismatch': 'the events are not those that the last checkpoint signed: run "countersign verify"',
 }
 

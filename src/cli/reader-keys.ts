@@ -78,7 +78,7 @@ export function unusedKeyFile(settings: Settings, { text }: Arguments): string |
   const { keys, keysFrom, data } = settings
   const isUnused = keysFrom === 'working-directory' && keys.kind === 'file' && existsSync(keys.path)
   if (!isUnused || text('key') !== undefined) return undefined
-  return `the key file ${keys.path} was not used: it is in the working directory, where whoever made this may have put it; if it is yours, add --data ${data}`
+  return `the key file ${keys.path} was not used: it is in the working directory, where the author of this file may have put it; if it is yours, add --data ${data}`
 }
 
 /** Pins and successions of the same keys that `readerKeys` finds. Throws `CliFailure` as it does. */

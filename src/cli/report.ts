@@ -20,6 +20,9 @@ const LIMITS = [
   'That nothing is missing is shown by "countersign verify" against a checkpoint that was stored elsewhere.',
 ]
 
+/** Columns of sums of spending. */
+const SPENDING = ['key', 'tokens', 'cost', 'reportedCost', 'estimatedCost', 'currency']
+
 export interface RunReport {
   readonly run: JsonObject
   readonly events: JsonObject
@@ -132,8 +135,8 @@ export function reportText(made: RunReport, paint: Paint): string {
     ['Refused requests', made.refusals, ['time', 'revision', 'actor', 'rules', 'detail']],
     ['Calls', made.calls, ['tool', 'status', 'attempt', 'agent', 'callId']],
     ['Places declared to move', made.declared, ['path', 'as', 'agent', 'step', 'reason']],
-    ['Spending by agent', made.spendByAgent, ['key', 'tokens', 'cost', 'currency']],
-    ['Spending by model', made.spendByModel, ['key', 'tokens', 'cost', 'currency']],
+    ['Spending by agent', made.spendByAgent, SPENDING],
+    ['Spending by model', made.spendByModel, SPENDING],
   ]
   const open: typeof parts = [
     ['Changes that nothing explains', made.openSuspects, ['id', 'path', 'before', 'after', 'agent', 'count']],

@@ -139,7 +139,7 @@ async function findingsBetween(
 export async function rollbackRun(args: Arguments): Promise<number> {
   const path = runPath(args)
   const reason = args.text('reason')
-  if (reason === undefined || reason.trim() === '') throw usageFailure('--reason is missing: it stands on record')
+  if (reason === undefined || reason.trim() === '') throw usageFailure('--reason is missing: it is recorded')
   const toStep = args.text('to-step')
   const body = { reason, ...(toStep !== undefined && { toStep: stepOf(toStep) }) }
   await using api = await openWritingApi(args)

@@ -15,7 +15,7 @@ export async function sendSignal(args: Arguments): Promise<number> {
   const payload = payloadIn(args.text('payload'))
   const subject = nameOf('as', args.text('as'))
   if (subject !== undefined && args.text('url') !== undefined)
-    throw usageFailure('--as: over --url whoever sends it is the one of the token')
+    throw usageFailure('--as: over --url the token says who sends it')
   await using api = await openWritingApi(args, {
     scopes: ['signals:write'],
     ...(subject !== undefined && { subject }),

@@ -37,7 +37,7 @@ export class Tour {
     }
     const restored = refused.restored as JsonObject | undefined
     this.#say(
-      `     the run stands at step ${restored?.step} again, with ${Object.keys((restored?.context ?? {}) as object).join(', ')}`,
+      `     the run is at step ${restored?.step} again, with ${Object.keys((restored?.context ?? {}) as object).join(', ')}`,
     )
   }
 
@@ -48,7 +48,7 @@ export class Tour {
       const claim = await this.#send(call('charge', { cents: 2500 }))
       if (!claim.ok) return this.#fail(`the claim was refused: ${claim.refusal.code}`)
       if (claim.body.status !== 'claimed') {
-        this.#say(`   ${request} ask: on record already, result ${JSON.stringify(claim.body.result)}`)
+        this.#say(`   ${request} ask: already recorded, result ${JSON.stringify(claim.body.result)}`)
         continue
       }
       charges += 1

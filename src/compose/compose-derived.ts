@@ -223,7 +223,7 @@ function asStored<T extends DerivedFile & Checked>({ over, [Symbol.dispose]: clo
     isAuthentic: async () => true,
     onRenewed: () => () => undefined,
     renew: () => {
-      throw new Error("another process's file is not made anew")
+      throw new Error("another process's file is not rebuilt")
     },
     [Symbol.dispose]: close,
   }

@@ -88,7 +88,7 @@ class Judging {
     if (job === undefined) return
     const work = this.#judge(job).catch((error: unknown) => {
       this.#known.delete(JSON.stringify(job))
-      this.#by.log.warn({ ...job, err: error }, 'a judgement could not be put on record')
+      this.#by.log.warn({ ...job, err: error }, 'a judgement could not be recorded')
     })
     const done = work.then(() => {
       this.#running.delete(done)

@@ -60,7 +60,7 @@ export function recordService({ ledger: { service }, settings, version, log }: S
       const stopped = started.then((start) => (start === undefined ? undefined : service.stopped(start)))
       const late = new AbortController()
       await Promise.race([
-        stopped.catch((error: unknown) => log.warn({ err: error }, 'the end of this process is not on record')),
+        stopped.catch((error: unknown) => log.warn({ err: error }, 'the end of this process is not recorded')),
         sleep(STOP_MAX_MS, undefined, { signal: late.signal }).catch(() => undefined),
       ])
       late.abort()
@@ -77,7 +77,7 @@ function untilRecorded(log: Log, signal: AbortSignal): <T>(work: () => Promise<T
         return await work()
       } catch (error) {
         if (signal.aborted) return undefined
-        if (!isWarned) log.warn({ err: error }, 'what this process did cannot be put on record now: tried again')
+        if (!isWarned) log.warn({ err: error }, 'what this process did cannot be recorded now: tried again')
         isWarned = true
       }
       await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined)

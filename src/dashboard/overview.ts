@@ -75,7 +75,7 @@ export async function readOverview(view: Asking, since: string | undefined): Pro
   return { rejections, refusals, failedCompensations, inDoubt, overdue, waiting, hasRuns, spend, readers }
 }
 
-const MADE_ANEW = 'An index that this rests on is being made anew from the store.'
+const MADE_ANEW = 'An index that this rests on is being rebuilt from the store.'
 
 async function partOf<T>(read: () => Promise<T>): Promise<Part<T>> {
   try {

@@ -18,6 +18,9 @@ export interface Bar {
   readonly key: string
   readonly tokens: number
   readonly cost: string
+  /** The parts of `cost`. */
+  readonly reportedCost: string
+  readonly estimatedCost: string
   readonly reservedTokens: number
   readonly reservedCost: string
   /** Fractions of the scale, from 0 to 1. */
@@ -53,19 +56,26 @@ export function spendScales(
     const [key, currency] = [textIn(item, 'key') ?? '', textIn(item, 'currency') ?? '']
     const own = held.get(placeOf(key, currency))
     held.delete(placeOf(key, currency))
-    const spent = { key, currency, tokens: numberIn(item, 'tokens') ?? 0, cost: textIn(item, 'cost') ?? '0' }
+    const cost = textIn(item, 'cost') ?? '0'
+    const parts = {
+      reportedCost: textIn(item, 'reportedCost') ?? cost,
+      estimatedCost: textIn(item, 'estimatedCost') ?? '0',
+    }
+    const spent = { key, currency, tokens: numberIn(item, 'tokens') ?? 0, cost, ...parts }
     return { ...spent, reservedTokens: own?.tokens ?? 0, reservedCost: own?.cost ?? '0' }
   })
   // Groups that are not among the items may have spent something, so they are added only if the items are complete.
   const waiting = isComplete ? [...held.values()] : []
   for (const { key, currency, tokens, cost } of waiting)
-    rows.push({ key, currency, tokens: 0, cost: '0', reservedTokens: tokens, reservedCost: cost })
+    rows.push({ key, currency, ...NONE, reservedTokens: tokens, reservedCost: cost })
   const currencies = [...new Set(rows.map(({ currency }) => currency))]
   return currencies.map((currency) => {
     const own = rows.filter((row) => row.currency === currency)
     return scaleOf(own, currency, by !== 'day' && by !== 'month')
   })
 }
+
+const NONE = { tokens: 0, cost: '0', reportedCost: '0', estimatedCost: '0' } as const
 
 interface Held {
   readonly key: string

@@ -83,7 +83,7 @@ function notFound(approvalId: string): Refusal {
 function nothingGranted({ approvalId, status }: ApprovalState): Refusal {
   return refusal(
     'approval-decided',
-    `there is nothing to withdraw: the approval is ${status}, and no grant of it stands`,
+    `there is nothing to withdraw: the approval is ${status}, and no grant of it is valid`,
     {
       evidence: { approvalId, status },
     },
@@ -155,7 +155,7 @@ export function isPersonOf(person: Person, env: Env): boolean {
 function selfApproved(approval: ApprovalState, env: Env): Refusal | undefined {
   const { approvalId, selfApproval } = approval
   if (selfApproval || !isAsker(approval, env)) return undefined
-  return refusal('self-approval', 'whoever requested an approval cannot grant it; another person has to', {
+  return refusal('self-approval', 'who requested an approval cannot grant it; another person has to', {
     evidence: { approvalId },
   })
 }

@@ -238,7 +238,7 @@ function claimNow(
 ): Decision {
   const { known, env, approvalId, ended } = inputs
   const again = known !== undefined && known.status !== 'compensated'
-  const callId = again ? known.callId : env.newId()
+  const callId = again ? known.callId : newCallId(state, request.claim, env)
   const expired = [...ended, ...(known?.status === 'claimed' ? [leaseExpired(known, state, env)] : [])]
   const { phase, key } = request
   const reserved = reserveFor(state, request.claim, { callId, phase, key, before: again ? known : undefined, env })
@@ -247,7 +247,7 @@ function claimNow(
   const leaseMs = request.claim.leaseMs ?? LEASE_DEFAULT_MS
   const body: EventBody<'ToolCallClaimed'> = {
     v: 1,
-    ...declared(request),
+    ...declared(state, request),
     callId,
     fence: again ? known.fence + 1 : 1,
     key: request.key,
@@ -267,10 +267,25 @@ function claimNow(
   return append(...expired, ...reserved.drafts, { type: 'ToolCallClaimed', data: body })
 }
 
+/** The id that the caller proposes, unless a call of the run has it. */
+function newCallId(state: RunState, { callId }: ClaimCall, env: Env): string {
+  return callId === undefined || state.calls[safeKey(callId)] !== undefined ? env.newId() : callId
+}
+
 /** The members of the claim that the caller declares, copied unchanged. */
-function declared(request: ClaimRequest): Partial<EventBody<'ToolCallClaimed'>> {
-  const { agent, scope, occurrence, group, compensate, compensateUnknown, compensateFailed, parentCall, effects } =
-    request.claim
+function declared(state: RunState, request: ClaimRequest): Partial<EventBody<'ToolCallClaimed'>> {
+  const {
+    agent,
+    scope,
+    occurrence,
+    group,
+    compensate,
+    compensateUnknown,
+    compensateFailed,
+    parentCall,
+    effects,
+    after,
+  } = request.claim
   return {
     ...(agent === undefined ? {} : { agent }),
     ...(scope === undefined ? {} : { scope }),
@@ -281,6 +296,8 @@ function declared(request: ClaimRequest): Partial<EventBody<'ToolCallClaimed'>> 
     ...(compensateFailed === undefined ? {} : { compensateFailed }),
     ...(parentCall === undefined ? {} : { parentCall }),
     ...(effects === undefined ? {} : { effects }),
+    // No code has been given an outcome that is not recorded yet.
+    ...(after === undefined ? {} : { after: Math.min(after, state.revision + 1) }),
     ...(request.undoes === undefined ? {} : { compensates: request.undoes.callId }),
   }
 }

@@ -12,6 +12,7 @@ import {
 } from '../../projections/run-state.ts'
 import type { EventBody, RunEventType } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
+import type { PolicyObject } from '../../schemas/policy.ts'
 import type { Sent } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
@@ -57,6 +58,8 @@ export interface Env {
   readonly ledgerId: string
   /** Digest of the stream's last event; undefined before the first event. */
   readonly headDigest: string | undefined
+  /** What the operator's policy for the tenant says now; undefined if there is none. */
+  readonly tenantPolicy?: Pick<PolicyObject, 'claimFirst' | 'redaction'> | undefined
   /** The command as sent, if the run's policy redacted a part of it. */
   readonly sent?: Sent | undefined
 }

@@ -40,18 +40,25 @@ export function decideSettle(state: RunState, { callId, body }: OnCall<SettleCal
   if (usage.kind === 'refuse') return usage
   // A call that may have been executed may have incurred costs: its reservation stays until its usage is known or its deadline charges it.
   const release = body.usage === undefined && body.unknown === undefined ? releaseOf(state, call.reservationId) : []
-  const settled = settledDraft(call, body)
+  const [settled, ...after] = outcomeDrafts(call, body)
   const { expired, end } = rollbackStep(state, { call, draft: settled }, env)
-  return append(...expired, ...usage.drafts, ...release, settled, ...notRecorded(call, body), ...end)
+  return append(...expired, ...usage.drafts, ...release, settled, ...after, ...end)
+}
+
+type Settled = Pick<CallState, 'callId' | 'fence' | 'phase' | 'compensates'>
+
+/** The event of the outcome, and that of a result that was lost. */
+export function outcomeDrafts(call: Settled, body: SettleCall): readonly [Draft, ...Draft[]] {
+  return [settledDraft(call, body), ...notRecorded(call, body)]
 }
 
 /** Records a lost result: the run has to be rolled back, this call included, because no continuation has the result. */
-function notRecorded({ callId, fence, phase }: CallState, { unrecorded }: SettleCall): Draft[] {
+function notRecorded({ callId, fence, phase }: Settled, { unrecorded }: SettleCall): Draft[] {
   if (unrecorded === undefined || unrecorded.answered === true || phase !== 'forward') return []
   return [{ type: 'ResultNotRecorded', data: { v: 1, callId, fence, reason: unrecorded.reason } }]
 }
 
-function settledDraft(call: CallState, body: SettleCall): Draft {
+function settledDraft(call: Settled, body: SettleCall): Draft {
   const identity = { v: 1 as const, callId: call.callId, fence: call.fence }
   const { compensates } = call
   if (body.unknown !== undefined) {
@@ -104,7 +111,7 @@ function staleSettle(state: RunState, call: CallState, inputs: { body: SettleCal
 }
 
 function staleFence(call: CallState, fence: number): Refusal {
-  return refusal('stale-fence', 'the call was claimed anew since; only the newest claim may settle it', {
+  return refusal('stale-fence', 'the call was claimed again since; only the newest claim may settle it', {
     pointer: '/fence',
     evidence: { callId: call.callId, expected: fence, actual: call.fence },
   })

@@ -80,6 +80,9 @@ const ROLES = {
     'LossAcknowledged',
     'ErasureRequested',
     'SubjectErased',
+    'HoldPlaced',
+    'HoldReleased',
+    'ReviewSigned',
   ),
   ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded', 'ValueStored'),
 } satisfies Record<EventType, string>

@@ -27,9 +27,11 @@ import { envelopeRoutes } from './routes/envelopes.ts'
 import { eventRoutes } from './routes/events.ts'
 import { exportRoutes } from './routes/exports.ts'
 import { forkRoutes } from './routes/forks.ts'
+import { holdRoutes } from './routes/holds.ts'
 import { integrityRoutes } from './routes/integrity.ts'
 import { logRoutes } from './routes/log.ts'
 import { lossRoutes } from './routes/losses.ts'
+import { reviewRoutes } from './routes/reviews.ts'
 import { runRoutes } from './routes/runs.ts'
 import { subjectRoutes } from './routes/subjects.ts'
 import { suspectRoutes } from './routes/suspects.ts'
@@ -57,6 +59,8 @@ const runRoutesAll = [
   ...auditRoutes,
   ...answerRoutes,
   ...subjectRoutes,
+  ...holdRoutes,
+  ...reviewRoutes,
 ]
 
 /** Creates the application. `app.request(...)` answers without a socket; `startServer` listens on one. */

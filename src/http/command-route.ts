@@ -22,7 +22,7 @@ export interface CommandRoute<Body extends object> {
   readonly kind: Command['kind']
   readonly body: z.ZodType<Body>
   readonly command: (body: Body, item: string) => Command
-  readonly answer?: z.ZodType
+  readonly answer: z.ZodType
   readonly location?: CommandSpec['location']
   readonly isAccepted?: CommandSpec['isAccepted']
   readonly access: TokenAccess
@@ -58,8 +58,8 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
     body,
     access,
     query: NoQuery,
-    ...(route.answer && { answer: route.answer }),
-    ...(location && { answers: { 201: 'Recorded anew.' } }),
+    answer: route.answer,
+    ...(location && { answers: { 201: 'Recorded again.' } }),
     ...(isAccepted && { answers: { 202: 'Recorded, and held for later.' } }),
     ...(takesValue && { takesValue }),
     spec,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import { NotOnRecordError } from '../ledger/identity/ledger-facts.ts'
+import { DamagedStreamError } from '../ledger/read/verified-events.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
@@ -14,11 +15,11 @@ import { problem } from './problems.ts'
 import type { HttpDeps } from './route.ts'
 
 const NOT_ON_RECORD =
-  'what leaves the ledger is put on record first, and the store takes no record now, as on a full disk: nothing was given out'
+  'what leaves the ledger is recorded first, and the store accepts no record now, as on a full disk: nothing was given out'
 
 const WENT_BACK = 'the store no longer holds an event that it had acknowledged: nothing is read from it'
 
-const MADE_ANEW = 'an index that this answer rests on is being made anew from the store'
+const MADE_ANEW = 'an index that this answer rests on is being rebuilt from the store'
 
 /** Any other error is internal: it is logged under an id, and the answer contains only that id. */
 export function failure(error: unknown, deps: Pick<HttpDeps, 'log'>, c: HttpContext): Response {
@@ -49,7 +50,8 @@ export function failure(error: unknown, deps: Pick<HttpDeps, 'log'>, c: HttpCont
     const detail = error instanceof NotOnRecordError ? NOT_ON_RECORD : 'the store cannot be read now'
     return problemResponse(problem('store-unavailable', detail, { retryAfterMs }), c.req.path)
   }
-  if (error instanceof StreamDeletedError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
+  if (error instanceof DamagedStreamError || error instanceof StreamDeletedError)
+    return problemResponse(problem('stream-damaged', error.message), c.req.path)
   if (error instanceof DamagedIndexError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
   const errorId = randomUUID()
   deps.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a request failed')

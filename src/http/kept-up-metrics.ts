@@ -34,7 +34,7 @@ export function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>
   )
   known(
     'timestamp_due_timestamp_seconds',
-    'Since when a log has been due for a time-stamp that is not on record; absent where none is due.',
+    'Since when a log has been due for a time-stamp that is not recorded; absent where none is due.',
     () => secondsOf(ledger.stats().stamping?.dueSinceMs),
   )
   known('calls_in_doubt', 'Calls in doubt, as the run list has them.', () => ledger.stats().callsInDoubt)

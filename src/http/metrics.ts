@@ -122,7 +122,7 @@ function registerDisks(registry: Registry, disks: Measured['disks']): void {
 
 /** The scrub is not reported before its first complete pass. */
 function registerIntegrity(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
-  const help = 'Events on record as not being those that were sealed, or as gone; counted up to 1,000.'
+  const help = 'Events recorded as altered or missing; counted up to 1,000.'
   gauge(registry, 'integrity_faults', help, () => ledger.stats().integrity.faults)
   new Gauge({
     name: `${PREFIX}scrub_last_pass_timestamp_seconds`,

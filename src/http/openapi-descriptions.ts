@@ -34,6 +34,7 @@ export const PARAMETERS: Texts = {
   overdue: 'Only runs with an open call whose lease is over, and no event says so yet; takes `true`.',
   query: 'Name of an auditors’ query, such as `rejections`: each has its filters at `/v1/audit/<query>`.',
   reservation: 'Id of the reservation, a UUID.',
+  hold: 'Id of the hold, as `GET /v1/holds` names it.',
   subject: 'Whose values: as a rule of redaction finds it, or `run:` and the id of a run.',
   signal: 'Name of the signal, as the wait for it says it.',
   revision: 'As it was at this revision of the run, from 0.',
@@ -53,7 +54,7 @@ export const PARAMETERS: Texts = {
   'consistency.from': 'Size of the smaller tree, in events, 1 or more: RFC 6962 defines no proof from 0.',
   'consistency.to': 'Size of the larger tree, in events.',
   'answers.format':
-    '`jsonl` (the default) or `csv`: rows under a signed trailer. `bundle`: a tar with the rows and the events that they follow from, so that whoever verifies it makes each row again; it takes no `order`.',
+    '`jsonl` (the default) or `csv`: rows under a signed trailer. `bundle`: a tar with the rows and the events that they follow from, so that a verifier makes each row again; it takes no `order`.',
   'export.from':
     "Only the tenant's events from this leaf of its log on, from 0: `to` of the trailer before, so that nothing is missing and nothing comes twice. Goes with no filter.",
 }
@@ -67,7 +68,7 @@ export const MEMBERS: Texts = {
   approval: 'The approval that the caller means to use, or to decide: refused where it is none for exactly this call.',
   approve:
     'That people have to say yes before the call runs, and which; the claim, the run and the manifest each add theirs.',
-  args: 'Arguments of the call, as JSON: they go on record and are part of its identity.',
+  args: 'Arguments of the call, as JSON: they are recorded and are part of its identity.',
   argsDigest: 'Digest of the arguments that are decided on, as the approval shows it: a decision on others is refused.',
   atStep: 'The accepted handoff of that run to branch behind; 0 is the start.',
   base: 'What the policy changes: `default`, or `relay`.',
@@ -81,7 +82,10 @@ export const MEMBERS: Texts = {
   cacheWriteTokens: "Input tokens that were written to the provider's cache; part of `inputTokens`.",
   cachedInputTokens: "Input tokens that were read from the provider's cache; part of `inputTokens`.",
   call: 'Id of the call that a command of a batch is about.',
-  callId: 'Id of the call that used it.',
+  after:
+    'The call began to run before it was claimed: the number of events of the run up to the last outcome that its code had been given when it asked.',
+  callId: 'Id of the call that used it; in a claim, the id for a call that the run does not have yet.',
+  claimFirst: 'Every call is claimed before it runs, also one that changes nothing.',
   gap: 'Calls that were let through while the ledger could not record them.',
   definitions: 'What the tools behind the entrance say that they are, where that is another thing than before.',
   entrance:
@@ -99,7 +103,7 @@ export const MEMBERS: Texts = {
   childOf:
     'The call of another run that this run is the work of: it is resumed and undone with that. Both streams name the other run.',
   code: 'Stable code of the failure, for programs.',
-  comment: 'Why, in words, at most 4,096 characters; it goes on record.',
+  comment: 'Why, in words, at most 4,096 characters; it is recorded.',
   compensate: 'How the call is undone: by a tool, not at all (`none`), or that there is nothing to undo.',
   compensateFailed: 'Undo the call as well where it failed: it may have left something.',
   compensateUnknown: 'Undo the call as well where it is not known whether it was executed.',
@@ -122,7 +126,7 @@ export const MEMBERS: Texts = {
   'evidence.tool': 'Name of the tool.',
   'evidence.untrusted': 'Its answers ground what is new; they move and contradict nothing.',
   'policy.evidence': 'Tools whose answers are not trusted, or move certain places alone.',
-  evidence: 'What shows how the call ended, as JSON; it goes on record.',
+  evidence: 'What shows how the call ended, as JSON; it is recorded.',
   expression: 'Condition over `before` and `after`; it refuses where it is false, and never where it is unknown.',
   fence: 'Number of the claim that this settles or renews: refused where a newer claim exists.',
   findings: 'What the judge objects to, each with its place and why; at most 20.',
@@ -139,12 +143,12 @@ export const MEMBERS: Texts = {
   items: 'Commands, 1 to 256, carried out in order.',
   join: 'How branches are joined: `union`, `first_wins` or `vote`.',
   judge:
-    "What a judge's verdict does to the next handoff: `warn` (the default) or `reject`; it is on record in any case.",
+    "What a judge's verdict does to the next handoff: `warn` (the default) or `reject`; it is recorded in any case.",
   'judgements.judge': 'Name of the judge.',
   jwk: 'Public key (Ed25519 or P-256) that the agent signs its envelopes with, as a JWK.',
   key: "The caller's own identity of the call: the same key in a run gets the recorded outcome. For a compensation, the id of the call it undoes.",
   'lists.key': 'Members by which the members of the list are known.',
-  left: 'Its own process leaves it as it is, to whoever resumes the run.',
+  left: 'Its own process leaves it as it is, to the process that resumes the run.',
   leftStanding: 'Of a compensation that succeeded: some of what the call did stands, and nobody undoes it.',
   leaseMs: 'Milliseconds that the claim lasts without being renewed, 100 to 600,000; default 60,000.',
   limit: 'Most money that may be spent, as a decimal string.',
@@ -178,7 +182,8 @@ export const MEMBERS: Texts = {
   onUnknown:
     'What an expired claim means: the call may be made again (`retry`), or is in doubt (`in-doubt`, the default).',
   op: 'Kind of the command, such as `envelope`, `claim` or `settle`.',
-  outcome: 'How the call in doubt ended: `executed`, `not-executed` or `compensated`.',
+  outcome:
+    'How the call in doubt ended: `executed`, `not-executed` or `compensated`. In a claim: how a call without effects ended that ran already; both are one append.',
   output: 'Output of the run, as JSON.',
   'branches.output': 'What the branch hands over.',
   outputTokens: 'Tokens of output, reasoning included.',
@@ -197,7 +202,7 @@ export const MEMBERS: Texts = {
   prose: 'Top-level keys of which the texts may change freely, instead of those of work in progress.',
   provider: "Name of the model's provider.",
   reads: 'Top-level keys of the context that the agent may see; absent: all.',
-  reason: 'Why, for people; it goes on record.',
+  reason: 'Why, for people; it is recorded.',
   reasonMinChars: 'Fewest characters of a reason to supersede.',
   refused: 'Something that the branch needed was refused to it: its budget, a handoff.',
   relative: 'Largest difference, as a share of the established number.',
@@ -259,7 +264,7 @@ export const MEMBERS: Texts = {
   unknown: 'The outcome is not known, such as after a time-out: the call is in doubt.',
   unrecorded: 'The tool ran, and its result could not be recorded.',
   answered: 'The caller was told that the result is too large, and the run goes on; else the run goes back.',
-  record: '`digest`: of the result only what names it goes on record.',
+  record: '`digest`: of the result only its digest, size and type are recorded.',
   usage: 'What was used.',
   verdict: 'What the judge says of the handoff: `accept`, `reject` or `unavailable`.',
   whenOwned:

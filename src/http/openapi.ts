@@ -3,9 +3,10 @@ import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-op
 import type { HttpEnv } from './http-context.ts'
 import { ANSWER_MEMBERS } from './openapi-answers.ts'
 import { describeMembers, describeParameter, MEMBERS, type Parameter } from './openapi-descriptions.ts'
+import { STATUS } from './problem-codes.ts'
 import type { Route } from './route.ts'
 
-/** RFC 9457, with our own members `code` and `pointer`. */
+/** RFC 9457, with our own members `code`, `pointer` and `retryAfterMs`. A code may add members that show why. */
 const ProblemSchema = z
   .object({
     type: z.string(),
@@ -13,8 +14,9 @@ const ProblemSchema = z
     status: z.int(),
     detail: z.string(),
     instance: z.string(),
-    code: z.string(),
+    code: z.enum(Object.keys(STATUS)),
     pointer: z.string().optional(),
+    retryAfterMs: z.int().optional().describe('Milliseconds after which the request is worth sending again.'),
   })
   .openapi('Problem')
 

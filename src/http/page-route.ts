@@ -23,6 +23,8 @@ export interface PageRoute {
   readonly path: string
   readonly summary: string
   readonly tag: string
+  /** Schema of the page. */
+  readonly answer: z.ZodType
   /** Default: `READ_RUNS`. */
   readonly access?: TokenAccess
   /** Whether `read` takes `at`, a moment in the run's past. */

@@ -60,6 +60,19 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'Nothing can be kept encrypted here',
     'Use a store in a file (SQLite), or rules of redaction without `keep`; nothing was recorded.',
   ),
+  held: text(
+    'A legal hold covers this',
+    'Nothing was erased. `hold` names the hold: who placed it can release it (`countersign holds release`), then ask again.',
+  ),
+  'holds-full': text(
+    'Too many legal holds are active',
+    'Release those that have ended, or place one on the whole tenant; nothing was recorded.',
+  ),
+  'hold-not-found': text('No such hold', '`GET /v1/holds` names the holds of the tenant.'),
+  'subject-unknown': text(
+    'Nothing is kept of this subject',
+    'Its name is the one that the rules of redaction find. Hold the run or the tenant instead; nothing was recorded.',
+  ),
   'redacted-signed': text(
     'A signed handoff holds what the policy leaves out',
     'Leave it out before you sign; nothing was recorded.',
@@ -97,7 +110,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'Read `receipts` and `findings`: why no branch was merged. The context is unchanged; fork again or go on without.',
   ),
   'result-not-recorded': text(
-    'The result of a call is not on record',
+    'The result of a call is not recorded',
     'Roll the run back: without that result nobody could replay or resume it.',
   ),
   'call-not-found': text('No such call', 'Check the call id; `GET /v1/runs/{run}/calls` lists them.'),
@@ -144,7 +157,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'approval-pending': text(
     'The call waits for an approval',
-    'Ask again later (`Prefer: wait=20` holds the answer). Whoever may decide finds it at `GET /v1/approvals`, and at `/ui/approvals`.',
+    'Ask again later (`Prefer: wait=20` holds the answer). People who may decide find it at `GET /v1/approvals`, and at `/ui/approvals`.',
   ),
   'approval-denied': text(
     'The approval was denied',
@@ -177,12 +190,16 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'Too much waits for a decision',
     'A run has at most as many approvals that wait as `limit` says: have some granted or denied (`GET /v1/runs/{run}/approvals`), then claim again.',
   ),
+  'claim-first': text(
+    'The call has to be claimed before it runs',
+    'Nothing was recorded. Claim the call without `outcome`, run it under that claim, and settle it.',
+  ),
   'approval-role-missing': text(
     'Another role decides this',
     'Take a token that has one of the roles in `roles`: the issuer of your tokens gives them.',
   ),
   'self-approval': text(
-    'Whoever asks does not approve',
+    'The requester cannot approve',
     'Let somebody else decide, or set `selfApproval` where the approval is demanded.',
   ),
   'open-work': text('Work is open', 'Settle or resolve what is listed, then end the run.'),
@@ -202,7 +219,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'value-not-found': text(
     'No such value',
-    'Take the digest out of `argsRef` or `resultRef` of a call of this run, or out of its `inputRef` or `outputRef`; with `kept: false` only the digest is on record.',
+    'Take the digest out of `argsRef` or `resultRef` of a call of this run, or out of its `inputRef` or `outputRef`; with `kept: false` only the digest is recorded.',
   ),
   'append-too-large': text('Too much for one write', 'Send less in one request.'),
   overloaded: text(
@@ -221,7 +238,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'store-went-back': text(
     'The store went backwards',
-    'The store lacks an event that it had acknowledged: nothing is read or written. Whoever runs the ledger puts the newer store back and starts it again; the log of the server says which event.',
+    'The store lacks an event that it had acknowledged: nothing is read or written. The operator puts the newer store back and starts it again; the log of the server says which event.',
   ),
   'agent-mismatch': text('The token is bound to another agent', 'Send the agent that the token names.'),
   'run-mismatch': text('The token is bound to one run', 'Ask for that run, or use a token without the bond.'),

@@ -3,8 +3,10 @@ import { runStream } from '../../schemas/names.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import type { Fault } from '../signing/check.ts'
 import type { EventStore, ReadRecord } from '../store/event-store.ts'
+import type { LogStore } from '../store/log-store.ts'
 import { pacedPages, pacedStore } from '../store/paced-pages.ts'
 import { openAudit } from './audit/open-audit.ts'
+import { signsReviews } from './audit/sign-review.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { Followed } from './followed.ts'
 import { appendFact } from './identity/append-fact.ts'
@@ -22,6 +24,7 @@ import type { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
 import type { LedgerFollower, LedgerStats } from './ledger-stats.ts'
 import { type LogFact, LogStartError } from './log/log-deps.ts'
+import { headKnownBy } from './log/log-losses.ts'
 import { missingFault } from './log/log-stops.ts'
 import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
 import type { LossesOfTenant } from './log/tenant-logs.ts'
@@ -58,28 +61,28 @@ const LAST_PASS_MS = 500
  * them.
  */
 export async function createLedger(options: LedgerOptions): Promise<Ledger> {
-  const { store, views, keys, effects = realEffects(), log = silentLog } = options
+  const { store, views, keys, readOnly, work, erasures, effects = realEffects(), log = silentLog } = options
   const memory = options.memory ?? new MemoryBudget()
   const [sealer, logKeys] = [new Sealer(keys, memory), new LogKeys(keys)]
-  const { origin: request, readOnly, work, erasures } = options
-  const founding: LedgerIdentityDeps = { store, views, keys, sealer, logKeys, effects, log, origin: request, readOnly }
+  const knownHead = options.logs && knownHeadBy(options.logs.store)
+  const founding: LedgerIdentityDeps = { ...options, sealer, logKeys, effects, log, knownHead }
   const stats = new Stats()
   const followed = followedBy(options)
   const lag = lagOf(stats)
   const appendsSoFar = () => stats.handedOverTotal
   const append = (fact: LogFact) => appendFact({ store, sealer, effects }, fact)
-  const common = { sealer, effects, append, appendsSoFar, memory, starting: options.starting }
+  const common = { sealer, effects, append, appendsSoFar, memory, knownHead, starting: options.starting }
   const openLogs = await logsOf(options, { ...common, lag: lag.logs, store: followed('logs'), logKeys, log }, founding)
   const { ledgerId, origin } = await openLedgerIdentity(founding)
   const indexing = options.indexing?.({ append, onFault: (fault) => sealer.faultFound(fault) })
   const logs = openLogs?.(origin, indexing)
 
-  const { ofLog, ...known } = knownOf(logs, options.knownLost)
+  const { ofLog, ...known } = { ...knownOf(logs, options.knownLost), knownHead }
   const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId, ...known })
   const { runs, reader, queries, write } = side
   const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, indexing, lossesOf: ofLog }
   const list = new RunList(followed('runs'), views, listing)
-  const facts = new LedgerFacts({ store, sealer, effects })
+  const facts = new LedgerFacts({ store, sealer, effects, knownHead })
   const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, ofLog, store: followed('scrub') })
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const following = { list, approvals, followed: followed('audit'), lag: lag.audit, indexing }
@@ -87,7 +90,6 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
   const erasing = await openSubjects({ ...side, ...known, erasures, sealer, facts, store, effects, log, readOnly })
-  const lagsNow = () => lagStats({ lag, list, logs })
   const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 
@@ -95,7 +97,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ledgerId,
     origin,
     ...(logs && { logs }),
-    ...(audit && { audit: audit.reads }),
+    ...(audit && { audit: audit.reads, signReview: signsReviews({ audit: audit.reads, facts, effects }) }),
     ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(queries),
     run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
@@ -105,10 +107,11 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...listsOf({ list, queries, reader, history, equal: equalCallsIn(store, { list, queries, reader }) }),
-    ...{ losses, subjects: erasing.subjects, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
+    ...{ losses, ...erasing.operations, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
-    stats: () => stats.snapshot({ cachedRuns: runs.size, integrity: integrity.stats(), ...lagsNow() }),
+    stats: () =>
+      stats.snapshot({ cachedRuns: runs.size, integrity: integrity.stats(), ...lagStats({ lag, list, logs }) }),
     drain: () => runs.drained(),
     [Symbol.asyncDispose]: async () => {
       stopWatching()
@@ -136,11 +139,14 @@ const renewing =
     for (const file of [views, audit?.index]) file?.renew(reason)
   }
 
-/** The losses and stream heads that the logs know, if the ledger keeps logs. */
+/** What the file of the logs knows of a stream. */
+const knownHeadBy = (logs: Pick<LogStore, 'stream'>) => (stream: string) => headKnownBy(logs.stream(stream))
+
+/** The losses that the logs know, if the ledger keeps logs. */
 const knownOf = (logs: OpenLogs | undefined, knownLost: LossesOfTenant = () => []) => ({
   ofLog: (tenant: string) => logs?.losses(tenant) ?? knownLost(tenant),
   stoppedLog: logs && ((tenant: string) => logs.openLosses(tenant)[0]),
-  knownHead: logs && ((stream: string) => logs.knownHead(stream)),
+  acknowledged: logs && (async (tenant: string) => (await logs.acknowledged(tenant)).places),
 })
 
 async function logsOf(

@@ -15,7 +15,7 @@ import type { StreamPath } from '../merkle/stream-tree.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { DueFilter, RunFilter } from '../store/view-store.ts'
-import type { AuditReads } from './audit/audit-reads.ts'
+import type { AuditReads, SignsReviews } from './audit/audit-reads.ts'
 import type { EventReading, LeafRange, LeafReading } from './integrity/event-reading.ts'
 import type { Integrity } from './integrity/integrity.ts'
 import type { LossRange } from './integrity/known-losses.ts'
@@ -27,7 +27,7 @@ import type { Notices } from './read/notices.ts'
 import type { UnreadableRun } from './read/unreadable.ts'
 import type { ReservationsPage, RunAt, RunPage } from './run-at.ts'
 import type { ServiceReads, ServiceRecord } from './service.ts'
-import type { Subjects } from './subjects/subjects.ts'
+import type { Holds, Subjects } from './subjects/subjects.ts'
 
 export type { BatchItem, Caller, Command }
 
@@ -355,6 +355,12 @@ export interface Ledger extends AsyncDisposable {
 
   /** Data subjects with encrypted values: where their values are, and their erasure. */
   readonly subjects: Subjects
+
+  /** Legal holds: what they cover is not erased. */
+  readonly holds: Holds
+
+  /** Records that a person has reviewed the answer to an audit query; absent without an index for auditors. */
+  readonly signReview?: SignsReviews
 
   /** The lost events of a tenant, and the acknowledgement of losses that cannot be restored. */
   readonly lostEvents: LostEvents

@@ -31,6 +31,6 @@ function recordNewKey(founding: LedgerIdentityDeps, indexing: Indexing | undefin
   recordRotations(founding).then(
     () => indexing?.keysChanged(),
     (error: unknown) =>
-      founding.log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
+      founding.log.error({ err: error }, 'the new key could not be recorded; the old one goes on sealing'),
   )
 }

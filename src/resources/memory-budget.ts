@@ -29,7 +29,7 @@ export const SHARES = {
   'audit-index': { percent: 1, atMostBytes: 32 * MIB, about: "what the auditors' index remembers of runs and calls" },
   logs: { percent: 2, atMostBytes: 64 * MIB, about: 'trees, streams and cosignatures of the logs' },
   leases: { percent: 1, atMostBytes: 16 * MIB, about: 'when the leases of calls end' },
-  access: { percent: 1, atMostBytes: 16 * MIB, about: 'reads that wait to be put on record' },
+  access: { percent: 1, atMostBytes: 16 * MIB, about: 'reads that wait to be recorded' },
   sessions: { percent: 1, atMostBytes: 16 * MIB, about: 'sessions of the dashboard' },
 } as const satisfies Record<string, Share>
 

@@ -228,7 +228,7 @@ export const SETTINGS = {
   },
   'value-inline-bytes': {
     about:
-      'arguments, results, inputs and outputs up to so many bytes stand in their events; larger ones beside them, by reference',
+      'arguments, results, inputs and outputs up to so many bytes are kept in their events; larger ones beside them, by reference',
     fallback: '65536',
     schema: wholeNumber(1_024, INLINE_CEILING_BYTES),
   },
@@ -245,7 +245,7 @@ export const SETTINGS = {
   },
   'payload-scope': {
     about:
-      'who reads bodies, such as contexts, arguments and results: `implied`, whoever has `runs:read`; `required`, only who has `payloads:read`',
+      'who reads bodies, such as contexts, arguments and results: `implied`, every token with `runs:read`; `required`, only those with `payloads:read`',
     fallback: 'implied',
     schema: z.enum(['implied', 'required'], 'takes implied or required'),
   },
@@ -257,7 +257,7 @@ export const SETTINGS = {
   },
   'strict-access': {
     about:
-      'every read of bodies is on record before it is answered; `false` counts those by `runs:read` and records them within a minute',
+      'every read of bodies is recorded before it is answered; `false` counts those by `runs:read` and records them within a minute',
     fallback: 'false',
     schema: Switch,
   },

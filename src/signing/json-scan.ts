@@ -175,7 +175,7 @@ export function takeKey(scan: Scan, start: number, key: string): boolean {
 }
 
 export function refuseDouble(scan: Scan, start: number, key: string): boolean {
-  refuse(scan, 'json-duplicate-key', start, 'the key stands twice in its object')
+  refuse(scan, 'json-duplicate-key', start, 'the key is twice in its object')
   return within(scan, key)
 }
 
@@ -217,7 +217,7 @@ export function refuseEndless(scan: Scan, start: number): boolean {
 }
 
 export function refuseControl(scan: Scan, start: number): boolean {
-  return refuse(scan, 'json-syntax', start, 'a control character stands in a string without an escape')
+  return refuse(scan, 'json-syntax', start, 'a control character is not escaped in a string')
 }
 
 export function nextBackslash(text: string, from: number): number {

@@ -14,6 +14,7 @@ export const SCOPES = [
   'audit:read',
   'audit:export',
   'subjects:erase',
+  'holds:write',
   'metrics:read',
   'admin',
 ] as const

@@ -15,6 +15,8 @@ export interface ChargeRow {
   readonly currency?: string
   readonly provider?: string
   readonly model?: string
+  /** Whether it is charged for an expired reservation, or takes such a charge back; otherwise the usage was reported. */
+  readonly estimated?: true
 }
 
 export interface AuditEntry {
@@ -134,6 +136,9 @@ export interface SpendGroup {
   readonly key: string
   readonly tokens: number
   readonly costNano: bigint
+  /** The part of `tokens` and `costNano` that is estimated. */
+  readonly estimatedTokens: number
+  readonly estimatedNano: bigint
   readonly currency?: string
 }
 

@@ -53,7 +53,7 @@ function judged(reply: Uint8Array, { digest, nonce }: Requested): ReadReply {
     return refused('malformed', `the answer has more than ${TIMESTAMP_REPLY_MAX_BYTES} bytes`)
   if (!isShallow(reply)) return refused('malformed', 'the answer is no DER, or nested too deeply')
   const read = fromBER(reply)
-  if (read.offset !== reply.length) return refused('malformed', 'the answer is no DER, or something stands behind it')
+  if (read.offset !== reply.length) return refused('malformed', 'the answer is no DER, or bytes follow it')
   const response = new TimeStampResp({ schema: read.result })
   const { status, statusStrings } = response.status
   if (status !== GRANTED && status !== GRANTED_WITH_MODS) {

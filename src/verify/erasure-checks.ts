@@ -62,17 +62,17 @@ export class ErasureChecks {
 }
 
 function unrecorded(id: string, events: number): VerifyFault {
-  const message = `the key ${id}, under which something of ${events} events is encrypted, is not in subjects.db, and no erasure on record names it: put back the newest copy of subjects.db that holds it`
+  const message = `the key ${id}, under which something of ${events} events is encrypted, is not in subjects.db, and no recorded erasure names it: put back the newest copy of subjects.db that holds it`
   return { code: 'erasure-unrecorded', message }
 }
 
 function unfinished(id: string, events: number): VerifyFault {
-  const message = `the erasure of the key ${id}, under which something of ${events} events is encrypted, was requested and the key is gone, which is not on record yet: start the ledger once, which ends it`
+  const message = `the erasure of the key ${id}, under which something of ${events} events is encrypted, was requested and the key is gone, which is not recorded yet: start the ledger once, which ends it`
   return { code: 'erasure-unfinished', message }
 }
 
 function undone(id: string): VerifyFault {
-  const message = `the erasure of the key ${id} is on record, and the key is there: start the ledger once, which destroys it again`
+  const message = `the erasure of the key ${id} is recorded, and the key is there: start the ledger once, which destroys it again`
   return { code: 'erasure-undone', message }
 }
 

@@ -106,7 +106,7 @@ export class EventRules {
     if (!isBehind) return NONE
     return fault(
       'after-disclosure',
-      `${type} stands after the keys of the run were disclosed: anyone who has them may have sealed it`,
+      `${type} is after the keys of the run were disclosed: anyone who has them may have sealed it`,
     )
   }
 

@@ -63,7 +63,7 @@ function rangeOf({ name, trailer }: ChainPart): Range | undefined {
 
 function noPart({ name, trailer }: ChainPart): VerifyFault {
   const reason = trailer === undefined ? 'it has no sound trailer' : 'it is of a run or a query, or names no tree'
-  return { code: 'part-scope', message: `${name} is no part of a log that could stand beside the others: ${reason}` }
+  return { code: 'part-scope', message: `${name} is no part of a log that could exist beside the others: ${reason}` }
 }
 
 /** `before`: among the parts that begin earlier, the one that ends last. */

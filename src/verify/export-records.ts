@@ -61,7 +61,7 @@ class ExportReader {
   }
 
   take(line: Line): readonly SourceItem[] {
-    if (this.#trailer !== undefined) return [faultOf('after-trailer', line, 'stands after the trailer')]
+    if (this.#trailer !== undefined) return [faultOf('after-trailer', line, 'is after the trailer')]
     const text = line.tooLong ? undefined : decodeUtf8(line.bytes)
     const value = text === undefined ? undefined : parseJsonOrUndefined(text)
     const isTrailer = isJsonObject(value) && Object.hasOwn(value, 'trailer')

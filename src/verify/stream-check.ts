@@ -249,7 +249,7 @@ export class StreamChecks {
   /** Neither its columns nor its header match the next revision: the record is reported, and the stream continues without it. */
   #outOfOrder(record: PlacedRecord, state: StreamState): Judged {
     const read = readHeader(record.header)
-    const message = `stands where revision ${state.next} is due`
+    const message = `is where revision ${state.next} is due`
     const header = read.ok ? { header: read.header } : {}
     return { faults: [{ code: 'out-of-order', message }], sealed: false, ...header }
   }

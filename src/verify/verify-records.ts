@@ -336,7 +336,7 @@ class Verification {
     const { keys, wholeStore = false } = this.#options
     if (keys === undefined) {
       this.#report({ code: 'no-keys', message: 'no keys: links and digests were checked, seals were not' })
-      this.#unchecked.push('seals: whoever can write the file could have made every event again')
+      this.#unchecked.push('seals: anyone who can write the file could have made every event again')
     }
     if (this.events === 0 && this.#options.mayBeEmpty?.() !== true)
       this.#report({ code: 'empty', message: 'there are no events' })
@@ -349,7 +349,7 @@ class Verification {
     this.#judgeSeen()
     if (this.#checkpoints.tooFar)
       this.#unchecked.push(
-        'checkpoints on record: some follow their events by too many others; hold one against the store with --checkpoint',
+        'recorded checkpoints: some follow their events by too many others; hold one against the store with --checkpoint',
       )
     if (this.#unexplained > 0) {
       const count = this.#unexplained === 1 ? '1 event is' : `${this.#unexplained} events are`
@@ -382,7 +382,7 @@ class Verification {
 
 function disclosedText(runs: number): string {
   const which = runs === 1 ? 'of 1 run the keys' : `of ${runs} runs the keys`
-  return `${which} were disclosed: whoever has them could have made its events again, and only a checkpoint from before proves them`
+  return `${which} were disclosed: anyone who has them could have made its events again, and only a checkpoint from before proves them`
 }
 
 /** Number of faults held back until it is known whether any event was sealed with the supplied keys. */

@@ -29,7 +29,7 @@ test('(A140) no route and no page is served but those that declare their access'
 })
 
 test('(A140) a route, a command or a page without an access does not compile', () => {
-  const [query, rest] = [z.object({}), { summary: '', tag: '' }]
+  const [query, rest] = [z.object({}), { summary: '', tag: '', answer: z.object({}) }]
   const handle = () => new Response()
   readRoute({ path: '/', ...rest, query, handle, access: READ_RUNS })
   // @ts-expect-error no access

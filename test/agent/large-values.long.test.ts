@@ -124,7 +124,7 @@ for (const { name, open } of HOMES) {
   })
 
   large(
-    `${name}: of a tool with record "digest" only a digest is on record; a replay says so, a resume asks its check (RUN-71)`,
+    `${name}: of a tool with record "digest" only a digest is recorded; a replay says so, a resume asks its check (RUN-71)`,
     async () => {
       await using home = await open()
       const secret = 'the patient is well'

@@ -8,7 +8,8 @@ import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 import { within } from '../support/within.ts'
 import { codeOf, HOMES, killedAfter, rejection, type TestHome } from './homes.ts'
 
-const LEAVE = { id: 'r', name: 'order', whenWaiting: 'leave' } as const
+const ORDER = { id: 'r', name: 'order' } as const
+const LEAVE = { ...ORDER, whenWaiting: 'leave' } as const
 
 /** Resolves when the run waits, with what it was told. */
 function waiting(home: TestHome): { readonly cs: Countersign; readonly waits: Promise<unknown> } {
@@ -123,6 +124,21 @@ for (const { name, open } of HOMES) {
     home.clock.nowMs += 1
     assert.is(await life(), 'slept')
     assert.is((await home.process().replay('r', body)).verdict, 'exact')
+  })
+
+  test('a duration is over as soon as the ledger says so, also where its clock is an hour ahead of this process (RUN-200)', async () => {
+    await using home = await open()
+    home.clock.nowMs += 3_600_000
+    const began = home.clock.nowMs
+    const notices: unknown[] = []
+    const onWaiting = (notice: unknown): void => {
+      notices.push(notice)
+      home.clock.nowMs = began + 30
+    }
+    const slept = home.process(undefined, { onWaiting }).run(ORDER, async (run) => run.sleep(30))
+    // Far below the minute after which a sleep is asked about in any case.
+    await within(slept, 'the sleep', 20_000)
+    assert.is(notices.length, 1)
   })
 
   test('a payload has to fit the schema of the wait: its sender is refused, the wait goes on; what was held and does not fit is passed over (RUN-68)', async () => {

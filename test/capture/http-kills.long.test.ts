@@ -1,5 +1,4 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
@@ -7,6 +6,7 @@ import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import { createClient } from '../../src/client/client.ts'
 import { cleanEnv, countersign, endOf, spawnTracked } from '../support/command-line.ts'
+import { freePort } from '../support/free-port.ts'
 import { pick, seededRandom, testSeed } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
@@ -17,14 +17,6 @@ const http = suite('capture: kills over HTTP')
 
 const COUNTING = fileURLToPath(new URL('./counting-http-child.js', import.meta.url))
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 function fileFor(folder: TempFolder, url: string, effects: unknown): readonly string[] {
   writeFileSync(folder.file('mcp.json'), JSON.stringify({ servers: { peer: { url, effects } } }))

@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
@@ -10,6 +9,7 @@ import { createClient } from '../../src/client/client.ts'
 import { readKeyFile } from '../../src/signing/key-file.ts'
 import { issueToken } from '../../src/signing/tokens.ts'
 import { BIN, cleanEnv, countersign, endOf, spawnTracked } from '../support/command-line.ts'
+import { freePort } from '../support/free-port.ts'
 import { pick, seededRandom, testSeed } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
@@ -171,14 +171,6 @@ function isAlive(pid: number): boolean {
   } catch {
     return false
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 async function judge(

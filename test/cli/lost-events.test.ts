@@ -124,6 +124,27 @@ test('whatever a command reads of a store that lacks events names what is lost o
   for (const args of LISTS) assert.equal(await asked(args), [args.join(' '), 3, true])
 })
 
+test('an event is gone from among the last of a small store: every command opens it and names the place, and the loss is acknowledged without a server (STR-50, A447)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await followed(data)
+  const path = `${data}/store.db`
+  const lost = rowsOf(path).find(({ stream, revision }) => stream === 'run-acme.r' && revision === 1)
+  tamper(path, (db) => db.prepare('DELETE FROM events WHERE position = ?').run(lost?.position))
+  const asked = (...args: readonly string[]) => runInProcess([...args, '--tenant', 'acme', '--data', data])
+  assert.is((await command(data, 'verify')).verdict, 'TAMPERED')
+  const exported = await asked('export')
+  assert.match(exported.stdout, /"losses":\[.*"stream":"run-acme\.r"/)
+  const listed = await asked('losses', 'list')
+  assert.equal([listed.code, /run-acme\.r\W+1\b|"revision":1\b/.test(listed.stdout)], [3, true], listed.stderr)
+  const place = ['--stream', 'run-acme.r', '--revision', '1']
+  const { code, stderr } = await asked('losses', 'acknowledge', ...place, '--reason', 'no copy has it')
+  assert.is(code, 0, stderr)
+  assert.is((await command(data, 'verify')).verdict, 'INCOMPLETE')
+  const after = await asked('losses', 'list')
+  assert.match(after.stdout, /no copy has it/)
+})
+
 test('a run whose first event lies behind its others is in every list that is made of the store (LOG-2, A350)', async () => {
   using folder = tempFolder()
   const data = folder.file('data')

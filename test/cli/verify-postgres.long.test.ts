@@ -57,7 +57,7 @@ const TAMPERINGS: readonly Tampering[] = [
     what: `an event more at position ${position}`,
     sql: (t: string) => `INSERT INTO ${t} (position, stream, revision, header, salt, data)
       SELECT ${position}, stream, revision + 1, header, salt, data FROM ${t} WHERE stream = 'run-acme.r' ORDER BY revision DESC LIMIT 1`,
-    named: new RegExp(`position-order.*1 stand at positions that were never given out, the first at ${position}`),
+    named: new RegExp(`position-order.*1 are at positions that were never assigned, the first at ${position}`),
   })),
 ]
 

@@ -42,7 +42,7 @@ test('the roots of checkpoints on record read as in the signed text, so that one
   await using open = await withLog()
   const html = await (await signedIn(open.edge)).html('/ui/log')
   const [, , root = ''] = open.note.split('\n')
-  const table = html.slice(html.indexOf('Checkpoints on record'))
+  const table = html.slice(html.indexOf('Recorded checkpoints'))
   assert.ok(root.length === 44 && table.includes(`<code>${root}</code>`), root)
 })
 

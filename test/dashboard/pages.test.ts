@@ -150,7 +150,7 @@ test('an auditor of another tenant finds nothing of this one on any page (A11)',
   const foreign = await signedIn(edge, { tenant: 'beta' })
   for (const path of [...AUDIT_PATHS, '/ui/audit/search?text=claim', '/ui/audit/events?run=claim-2291']) {
     const html = await foreign.html(path)
-    const outside = html.replaceAll(/value="[^"]*claim-2291"|(?<=href="[^"]*)run=claim-2291/g, '')
+    const outside = html.replaceAll(/value="[^"]*claim-2291"|(?<=href="[^"]*)run=claim-2291|run: claim-2291/g, '')
     assert.not.match(outside, /claim-229|dana\.whitfield|Northwind|claude-sonnet/, path)
   }
 })
@@ -425,7 +425,8 @@ test('a compensation that failed stands on top of its run, a click from the even
   await using edge = await seeded()
   const client = await signedIn(edge)
   const html = await client.html(`/ui/runs/${REFUSED_RUN}`)
-  const [, notice = ''] = /1 compensation failed: what the call did stands<\/h2>([\s\S]*?)<\/ul>/.exec(html) ?? []
+  const [, notice = ''] =
+    /1 compensation failed: what the call did was not undone<\/h2>([\s\S]*?)<\/ul>/.exec(html) ?? []
   assert.match(notice, /recall-letter[\s\S]*to undo[\s\S]*send-letter/)
   const [, href = ''] = /href="([^"]+)"/.exec(notice) ?? []
   assert.match(await client.html(href), /CompensationFailed/)

@@ -26,7 +26,7 @@ const QUESTIONS: readonly Question[] = [
   {
     text: 'Was anything altered, and who vouches for that?',
     way: first('The log, and what was checked'),
-    answer: /No event is on record as broken.*The last checkpoint.*Checkpoints on record/s,
+    answer: /No event is recorded as broken.*The last checkpoint.*Recorded checkpoints/s,
   },
   {
     text: 'Which handoff was refused, why, and what would it have changed?',
@@ -58,7 +58,7 @@ const QUESTIONS: readonly Question[] = [
   },
   {
     text: 'Who read what?',
-    way: first('Every reading on record'),
+    way: first('All recorded reads'),
     answer: /audit\/spend.*audit\/access|audit\/access.*audit\/spend/s,
   },
 ]

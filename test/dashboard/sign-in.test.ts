@@ -166,7 +166,7 @@ test('where a sign-in cannot be on record the log says so; under strict-access n
     await client.html('/ui/sign-in')
     const done = await client.post('/ui/sign-in', { token: await edge.token() })
     assert.is(done.status, strictAccess ? 503 : 303)
-    assert.ok(edge.logs.some(({ message }) => message.includes('a sign-in could not be put on record')))
+    assert.ok(edge.logs.some(({ message }) => message.includes('a sign-in could not be recorded')))
     const session = done.headers.getSetCookie().some((cookie) => cookie.startsWith('countersign_session='))
     assert.is(session, !strictAccess)
   }

@@ -96,4 +96,56 @@ test('every chart shows the largest, or the newest days, of more than it lists, 
   assert.is(Number(more), AGENTS - 5)
 })
 
+const nanoOf = (cost: string): bigint => {
+  const [whole = '0', fraction = ''] = cost.split('.')
+  return BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'))
+}
+
+test('what was reported and what is estimated are two figures, and the events that a row leads to add up to both (HTTP-77)', async () => {
+  await using edge = await testEdge({ audit: true, realClock: false })
+  const run = drive({ ledger: edge.inner.ledger }, 'order', { tenant: edge.tenant, actor: 'alice' })
+  await run.start({ budget: { cost: { limit: '900.00', currency: 'USD' } } })
+  const reserve = async (cents: number) => {
+    const body = { agent: 'a', tokens: cents, cost: (cents / 100).toFixed(2), currency: 'USD', deadlineMs: 1_000 }
+    return String(ok(await run.do({ kind: 'reserve', body })).reservationId)
+  }
+  const reserved = [await reserve(11), await reserve(13), await reserve(17)]
+  edge.inner.clock.nowMs += 60_000
+  await reserve(1)
+  const late = { tokens: 3, cost: '0.02', currency: 'USD' }
+  ok(await run.do({ kind: 'settle-reservation', reservationId: reserved[1] ?? '', body: { usage: late } }))
+  ok(await run.do({ kind: 'usage', body: { agent: 'a', usage: { tokens: 5, cost: '0.05', currency: 'USD' } } }))
+  await run.hand('b', { note: 'x' }, { tokens: 40 })
+
+  const { items } = (await (await edge.get('/v1/audit/spend?by=run')).json()) as { items: Record<string, never>[] }
+  const row = items.find(({ currency }) => currency === 'USD') ?? {}
+  const links = row.links as { events?: string } | undefined
+  const listed = (await (await edge.get(`${links?.events}&limit=500`)).json()) as { items: { event: string }[] }
+  const ids = new Set(listed.items.map(({ event }) => event))
+  const events = (await run.events()).filter(({ header }) => ids.has(header.id))
+  const held = new Map(
+    (await run.events()).flatMap(({ header, data }) =>
+      header.type === 'BudgetReserved' ? [[String(data.reservationId), String(data.cost)] as const] : [],
+    ),
+  )
+  const estimates = new Map<string, string>()
+  let reported = 0n
+  for (const { header, data } of events) {
+    const id = String(data.reservationId)
+    if (header.type === 'ReservationExpired') estimates.set(id, held.get(id) ?? '')
+    if (header.type !== 'UsageRecorded') continue
+    estimates.delete(id)
+    reported += nanoOf(String((data.usage as { cost?: string }).cost))
+  }
+  const estimated = [...estimates.values()].reduce((sum, cost) => sum + nanoOf(cost), 0n)
+  assert.equal([reported, estimated], [nanoOf('0.07'), nanoOf('0.28')])
+  assert.equal(
+    [row.reportedCost, row.estimatedCost, row.cost].map((cost) => nanoOf(String(cost))),
+    [reported, estimated, reported + estimated],
+  )
+  const page = await (await signedIn(edge)).html('/ui/spend')
+  assert.match(page, /of it estimated: 0\.28 USD/)
+  assert.match(page, /Reported[\s\S]*Estimated[\s\S]*0\.07 USD[\s\S]*class="number estimated">0\.28 USD/)
+})
+
 test.run()

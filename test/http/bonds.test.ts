@@ -29,7 +29,15 @@ const NOT_FOR_AN_AGENT = [
   'GET /v1/bundle',
 ]
 /** Those below these paths, too. */
-const NOT_FOR_AN_AGENT_BELOW = ['/v1/subjects/', '/v1/losses', '/v1/audit/', '/v1/answers/', '/v1/log/']
+const NOT_FOR_AN_AGENT_BELOW = [
+  '/v1/subjects/',
+  '/v1/losses',
+  '/v1/holds',
+  '/v1/reviews',
+  '/v1/audit/',
+  '/v1/answers/',
+  '/v1/log/',
+]
 
 /** On a run that is there, about calls and reservations that are not: the bond refuses nothing, the ledger may. */
 const FOR_AN_AGENT = [

@@ -78,7 +78,7 @@ test('an export that the reader leaves is on record as cut, with what was made u
   assert.equal([issued?.data.outcome, issued?.data.bytes], ['cut', first?.value?.length])
 })
 
-test('where the start cannot be put on record, nothing leaves and the answer says to ask again (LOG-12)', async () => {
+test('where the start cannot be recorded, nothing leaves and the answer says to ask again (LOG-12)', async () => {
   const refusing = (ledger: Ledger): Ledger => ({
     ...ledger,
     exports: {
@@ -95,7 +95,7 @@ test('where the start cannot be put on record, nothing leaves and the answer say
   }
 })
 
-test('an export whose end cannot be put on record has no trailer (LOG-12, LOG-13)', async () => {
+test('an export whose end cannot be recorded has no trailer (LOG-12, LOG-13)', async () => {
   const forgetful = (ledger: Ledger): Ledger => ({
     ...ledger,
     exports: {

@@ -2,17 +2,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ANSWER_MEMBERS } from '../../src/http/openapi-answers.ts'
 import { MEMBERS, PARAMETERS } from '../../src/http/openapi-descriptions.ts'
+import { PROBLEM_TEXTS } from '../../src/http/problem-texts.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { testEdge } from '../support/test-edge.ts'
 
 const test = suite('http: the description of the API')
-
-/** Answers by their route, and the names of their schemas. */
-const TYPED = [
-  ['/v1/runs', 'post', 'RunStart'],
-  ['/v1/runs/{run}', 'get', 'Run'],
-  ['/v1/runs/{run}/context', 'get', 'Context'],
-] as const
 
 interface Described {
   readonly servers: readonly object[]
@@ -62,7 +56,7 @@ test('every parameter and every member of the API says what it is (A147)', async
     assert.ok(said.has(text), `${name} is described and nowhere in the API`)
 })
 
-test('answers are schemas of their own, and say no more than that: every operation has an id, and says where and with what it is asked (HTTP-36)', async () => {
+test('every operation has an id, and says where and with what it is asked (HTTP-36)', async () => {
   await using edge = await testEdge()
   const document = JSON.parse(await (await edge.app.request('/openapi.json')).text()) as Described
   assert.equal(document.servers, [{ url: '/', description: 'The ledger that serves this description.' }])
@@ -70,11 +64,58 @@ test('answers are schemas of their own, and say no more than that: every operati
   const ids = operations.map(({ operationId }) => operationId)
   assert.is(new Set(ids).size, operations.length)
   assert.ok(operations.every(({ security }) => security !== undefined))
-  for (const [path, method, name] of TYPED) {
-    const { responses } = document.paths[path]?.[method] ?? {}
-    assert.equal(responses?.['200']?.content?.['application/json']?.schema, { $ref: `#/components/schemas/${name}` })
-    assert.is(document.components.schemas[name]?.additionalProperties, false, name)
+})
+
+/** Their answers are a value that a caller sent, and the description itself. */
+const ANY_JSON: readonly string[] = ['/v1/runs/{run}/values/{digest}', '/openapi.json']
+
+test('every answer in JSON is one named schema, and every object in it names all of its members (HTTP-50)', async () => {
+  await using edge = await testEdge()
+  const document = JSON.parse(await (await edge.app.request('/openapi.json')).text()) as Described
+  const answers = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.values(operations).flatMap(({ operationId, responses }) =>
+      Object.entries(responses)
+        .filter(
+          ([status, { content }]) =>
+            !ANY_JSON.includes(path) && status.startsWith('2') && content?.['application/json'],
+        )
+        .map(([status, { content }]) => ({
+          at: `${operationId} ${status}`,
+          schema: content?.['application/json']?.schema,
+        })),
+    ),
+  )
+  assert.ok(answers.length > 80, `the walk must see the answers: ${answers.length}`)
+  const unnamed = answers.filter(({ schema = {} }) => !('$ref' in schema))
+  assert.equal(
+    unnamed.map(({ at }) => at),
+    [],
+  )
+  const { Problem: _, ...schemas } = document.components.schemas
+  assert.equal([...openObjects(schemas, '')], [])
+})
+
+/** Places of objects that name members and allow others. */
+function* openObjects(node: unknown, place: string): Generator<string> {
+  if (typeof node !== 'object' || node === null) return
+  if ('properties' in node && 'type' in node && !('additionalProperties' in node)) yield place
+  for (const [name, member] of Object.entries(node)) yield* openObjects(member, `${place}/${name}`)
+}
+
+test('a problem is one schema, which names every stable code (HTTP-51)', async () => {
+  await using edge = await testEdge()
+  const document = JSON.parse(await (await edge.app.request('/openapi.json')).text()) as Described
+  const problem = document.components.schemas.Problem as {
+    readonly properties?: { readonly code?: { readonly enum?: readonly string[] } }
   }
+  assert.equal([...(problem.properties?.code?.enum ?? [])].sort(), Object.keys(PROBLEM_TEXTS).sort())
+  for (const operations of Object.values(document.paths))
+    for (const { operationId, responses } of Object.values(operations))
+      assert.equal(
+        responses.default?.content?.['application/problem+json']?.schema,
+        { $ref: '#/components/schemas/Problem' },
+        operationId,
+      )
 })
 
 test('an answer with a member that the description does not name is found (HTTP-36)', async () => {

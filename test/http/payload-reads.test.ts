@@ -113,7 +113,7 @@ test('where payloads:read is required, runs:read gives states and digests alone,
   }
 })
 
-test('what cannot be put on record stays counted, and is written when the store takes it (LOG-26)', async () => {
+test('what cannot be recorded stays counted, and is written when the store takes it (LOG-26)', async () => {
   const entries: object[] = []
   let isAway = true
   const recordEntry = async (_: string, entry: object): Promise<void> => {
@@ -139,7 +139,7 @@ test('what cannot be put on record stays counted, and is written when the store 
   assert.equal(entries, [{ at, actor: 'olga', principal: 'dana', query: 'payloads', run: 'order', until, reads: 2 }])
 })
 
-test('where reads cannot be put on record none is forgotten: beyond what is remembered the next is refused, and a try for all of them is no try for each (F118)', async () => {
+test('where reads cannot be recorded none is forgotten: beyond what is remembered the next is refused, and a try for all of them is no try for each (F118)', async () => {
   const recorded = new Map<string, number>()
   let [isAway, tries] = [true, 0]
   const recordEntry = async (_: string, { run = '', reads = 0 }: AccessEntry): Promise<void> => {
@@ -179,7 +179,7 @@ test('where reads cannot be put on record none is forgotten: beyond what is reme
 
 test('a read that can no longer be remembered is refused with 503, and a stream of it gives its slot back (F118)', async () => {
   const notePayloads = (): never => {
-    throw new OverloadedError('too many reads wait to be put on record', 1_000)
+    throw new OverloadedError('too many reads wait to be recorded', 1_000)
   }
   const wrap = (ledger: Ledger): Ledger => {
     const { audit } = ledger

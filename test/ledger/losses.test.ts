@@ -183,7 +183,7 @@ test('two events of a run change places under a serving ledger: the log stops on
     await ledger.fill('beta', run, 1)
     await ledger.logs.publish()
   }
-  assert.is(ledger.renewals.length, before, 'nothing is made anew for what is as it was')
+  assert.is(ledger.renewals.length, before, 'nothing is rebuilt for what is as it was')
   assert.is(codes(ledger.logs.losses('acme')).length, 1)
   assert.equal(ledger.logs.losses('beta'), [])
   swap()

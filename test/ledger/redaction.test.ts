@@ -207,7 +207,13 @@ test('names, signed handoffs and texts beyond what can be looked through are ref
   await using t = await under()
   bodyOf(await start(t))
   assert.is(codeOf(await claim(t, 1, { scope: `step:${EMAIL}` })), 'redacted-name')
-  assert.is(codeOf(await t.run('s', { kind: 'start', body: { name: EMAIL } })), 'redacted-name')
+  for (const body of [
+    { name: EMAIL },
+    { name: 'n', budget: { agents: { [EMAIL]: { tokens: 5 } } } },
+    { name: 'n', policy: { base: 'default', moves: [{ path: '/a', as: 'free', reason: `asked for by ${EMAIL}` }] } },
+    { name: 'n', policy: { base: 'default', protect: [EMAIL] } },
+  ] as const)
+    assert.is(codeOf(await t.run('s', { kind: 'start', body } as never)), 'redacted-name', JSON.stringify(body))
   const signed = { agent: 'ann', payload: { a: EMAIL }, signature: 'a..b' }
   assert.is(codeOf(await t.run('r', { kind: 'envelope', body: signed })), 'redacted-signed')
   assert.is(codeOf(await claim(t, 'x'.repeat(1024 * 1024 + 1))), 'redaction-too-large')

@@ -111,7 +111,7 @@ test('a list that is rebuilt while it is looked through is looked through again:
   )
 })
 
-test('a list that is made anew between its pass and its reading is read again, or refused where that goes on: it is never empty (F130)', async () => {
+test('a list that is rebuilt between its pass and its reading is read again, or refused where that goes on: it is never empty (F130)', async () => {
   using inner = openSqliteViews({ path: ':memory:' })
   inner.saveRuns(rows, TO)
   let renewals = 1

@@ -141,7 +141,7 @@ test('another file that is put in the place of the index while it is open is not
   assert.is(await next.isAuthentic(), false)
 })
 
-test('the file that is made anew is read by the next question, over a new connection (F213)', async () => {
+test('the file that is rebuilt is read by the next question, over a new connection (F213)', async () => {
   using at = home()
   for (let leaf = 0; leaf < 3; leaf += 1) at.save(leaf)
   using snapshots = new AuditSnapshots(at.path)

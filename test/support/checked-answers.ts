@@ -7,13 +7,18 @@ import { openApiDocument } from '../../src/http/openapi.ts'
 
 const API = 'api'
 
+const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/problem+json'])
+
 /** Why a body is not what the description says; undefined where it is. */
-type Check = (method: string, path: string, status: number, body: unknown) => string | undefined
+interface Check {
+  readonly answer: (method: string, path: string, status: number, body: unknown) => string | undefined
+  readonly problem: (body: unknown) => string | undefined
+}
 
 /** All applications of one process have the same description. */
 let check: Check | undefined
 
-/** From here on a request throws where a successful JSON answer is not what the description says of it, strictly: unknown members are faults. */
+/** From here on a request throws where a JSON answer or a problem is not what the description says of it; unknown members of an answer are faults. */
 export function checkAnswers(app: OpenAPIHono<HttpEnv>): void {
   const request = app.request
   app.request = async (...asked) => {
@@ -21,10 +26,13 @@ export function checkAnswers(app: OpenAPIHono<HttpEnv>): void {
     const [target, init] = asked
     const method = init?.method ?? (target instanceof Request ? target.method : 'GET')
     const url = new URL(target instanceof Request ? target.url : String(target), 'http://localhost')
-    const isJson = response.headers.get('content-type') === 'application/json'
-    if (!response.ok || !isJson || response.body === null || url.pathname.startsWith('/ui/')) return response
+    const type = response.headers.get('content-type') ?? ''
+    if (!JSON_TYPES.has(type) || response.body === null || url.pathname.startsWith('/ui/')) return response
     check ??= checkOf(openApiDocument(app, ''))
-    const fault = check(method.toLowerCase(), url.pathname, response.status, await response.clone().json())
+    const body: unknown = await response.clone().json()
+    const fault = response.ok
+      ? check.answer(method.toLowerCase(), url.pathname, response.status, body)
+      : check.problem(body)
     if (fault !== undefined) throw new Error(`${method} ${url.pathname}: ${response.status}: ${fault}`)
     return response
   }
@@ -36,15 +44,19 @@ function checkOf(document: string): Check {
   addFormats.default(ajv)
   ajv.addSchema(api, API)
   const paths = Object.keys(api.paths).map((path) => ({ path, form: formOf(path) }))
-  return (method, pathname, status, body) => {
-    const found = paths.find(({ path, form }) => form.test(pathname) && method in (api.paths[path] ?? {}))
-    if (found === undefined) return 'no route of the description'
-    const place = ['paths', found.path, method, 'responses', String(status), 'content', 'application/json', 'schema']
+  const faultOf = (place: readonly string[], body: unknown): string | undefined => {
     const validate = ajv.getSchema(`${API}#${place.map(token).join('')}`)
     if (validate === undefined) return 'the description has no such answer'
     if (validate(body) === true) return undefined
     return ajv.errorsText(validate.errors) + unknownMembers(validate.errors ?? [])
   }
+  const answer: Check['answer'] = (method, pathname, status, body) => {
+    const found = paths.find(({ path, form }) => form.test(pathname) && method in (api.paths[path] ?? {}))
+    if (found === undefined) return 'no route of the description'
+    const responses = ['paths', found.path, method, 'responses', String(status)]
+    return faultOf([...responses, 'content', 'application/json', 'schema'], body)
+  }
+  return { answer, problem: (body) => faultOf(['components', 'schemas', 'Problem'], body) }
 }
 
 function unknownMembers(errors: readonly { readonly params: object }[]): string {

@@ -103,6 +103,7 @@ export const CALL_BODIES = {
     claim(10, 'forgotten'),
     claim(11, 'refund', { attempt: 2, fence: 2 }),
     claim(12, 'wire', { key: 'k70', approvalId: uuid(70) }),
+    claim(13, 'look', { effects: 'none', after: 1 }),
   ],
   ToolCallLeaseRenewed: [{ ...ofCall(9), leaseMs: 60_000, leaseUntil: until }],
   ToolCallSucceeded: [

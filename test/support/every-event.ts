@@ -310,6 +310,25 @@ const TENANT_BODIES = {
     { v: 1, request: uuid(201), keyIds: [uuid(202)], reason: 'asked for by letter', basis: 'GDPR 17(1)(b)' },
     { v: 1, request: uuid(203), keyIds: [uuid(204)], reason: 'asked', basis: 'GDPR 17', waitsFor: [RUN], now: true },
   ],
+  HoldPlaced: [
+    { v: 1, hold: uuid(210), scope: 'run', run: RUN, reason: 'a claim is pending' },
+    { v: 1, hold: uuid(211), scope: 'subject', keyIds: [uuid(202)], reason: 'a claim is pending' },
+    { v: 1, hold: uuid(212), scope: 'tenant', reason: 'an inquiry' },
+  ],
+  HoldReleased: [{ v: 1, hold: uuid(210), reason: 'the claim was settled' }],
+  ReviewSigned: [
+    {
+      v: 1,
+      review: uuid(220),
+      query: 'refusals',
+      asOf: { treeSize: 40, eventId: uuid(1120) },
+      found: 'nothing odd',
+    },
+    {
+      ...{ v: 1, review: uuid(221), query: 'spend', filters: { by: 'day' }, asOf: { treeSize: 40 } },
+      ...{ found: 'one day over the plan', comment: 'the plan is raised' },
+    },
+  ],
   SubjectErased: [
     {
       v: 1,

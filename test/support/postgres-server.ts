@@ -16,12 +16,12 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { freePort } from './free-port.ts'
 
 /** `nobody` on every Linux: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED = 65_534
@@ -208,15 +208,4 @@ function isUsed(data: string): boolean {
     }
   }
   return readdirSync('/proc').some((name) => /^\d+$/.test(name) && exists(name))
-}
-
-async function freePort(): Promise<number> {
-  return await new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

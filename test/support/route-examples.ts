@@ -32,6 +32,7 @@ const PARAMETERS: Readonly<Record<string, (ids: Ids) => string>> = {
   query: () => 'events',
   tile: () => '0/000.p/1',
   code: () => 'internal',
+  hold: ({ event }) => event,
   subject: ({ run }) => `run:${run}`,
 }
 

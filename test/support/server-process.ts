@@ -20,6 +20,8 @@ export interface ServerOptions {
   /** The data folder; one of its own by default, gone with the server. */
   readonly data?: string
   readonly args?: readonly string[]
+  /** For a server that is started again under the same URL. Default: any that is free, another one at each start. */
+  readonly port?: number
   readonly env?: NodeJS.ProcessEnv
   readonly nodeArgs?: readonly string[]
   /** Another copy of the command line than the repository's. */
@@ -81,11 +83,11 @@ export class ServerProcess implements AsyncDisposable {
 
   /** Milliseconds from the start of the process until it listens. */
   async start(env: NodeJS.ProcessEnv = {}): Promise<number> {
-    const { under = [], nodeArgs = [], program = BIN, args = [], uid } = this.#options
+    const { under = [], nodeArgs = [], program = BIN, args = [], port = 0, uid } = this.#options
     this.#earlier = this.output
     const startedMs = performance.now()
     const child = spawnTracked(
-      [...under, process.execPath, ...nodeArgs, program, 'serve', '--port', '0', '--data', this.data, ...args],
+      [...under, process.execPath, ...nodeArgs, program, 'serve', '--port', String(port), '--data', this.data, ...args],
       {
         env: cleanEnv({ ...THREADS, ...this.#options.env, ...env }),
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -24,6 +24,7 @@ export const ALL_SCOPES = [
   'payloads:read',
   'runs:admin',
   'subjects:erase',
+  'holds:write',
   'approvals:write',
   'signals:write',
   'audit:read',

@@ -128,15 +128,20 @@ async function oneProgram(
   }
 }
 
+interface Lives {
+  readonly programs: number
+  readonly seed: number
+  /** Killed at every command, or at one that is drawn. */
+  readonly every: boolean
+  readonly goesOn?: () => boolean
+  /** Hears of each program when it is over, and of each difference when it is met: shrinking may take long. */
+  readonly told?: (line: string) => void
+}
+
 /** Draws programs and lives them. Gives how many there were, and how often they were killed. */
 export async function livePrograms(
   home: TestHome,
-  {
-    programs,
-    seed,
-    every,
-    goesOn = () => true,
-  }: { programs: number; seed: number; every: boolean; goesOn?: () => boolean },
+  { programs, seed, every, goesOn = () => true, told = () => undefined }: Lives,
 ): Promise<{ readonly programs: number; readonly kills: number }> {
   const at = { home, boss: await home.as('boss') }
   const ticking = setInterval(() => {
@@ -148,7 +153,17 @@ export async function livePrograms(
       fc.asyncProperty(SURFACE, fc.integer({ min: 2, max: 30 }), async (program, kill) => {
         if (!goesOn()) return
         number += 1
-        kills += await oneProgram(at, program, { name: `twin-${number}`, kill: every ? 'every' : kill, goesOn })
+        const beganMs = performance.now()
+        const what = `${number} ${program.does.map(({ kind, which }) => `${kind} ${which}`).join(', ')}`
+        const over = (how: string): void => told(`${what}: ${how}, ${Math.round(performance.now() - beganMs)} ms`)
+        try {
+          const times = await oneProgram(at, program, { name: `twin-${number}`, kill: every ? 'every' : kill, goesOn })
+          kills += times
+          over(`${times} kills`)
+        } catch (error) {
+          over(`failed, ${error instanceof Error ? error.message : String(error)}`)
+          throw error
+        }
       }),
       { numRuns: programs, seed, includeErrorInReport: true },
     )

@@ -50,7 +50,7 @@ claim(
     const list = await client.get('/v1/events')
     if (list.status !== 200) assert.equal([list.status, list.body.code], [503, 'store-unavailable'])
     const unrecorded = await client.get('/v1/runs/full/export')
-    assert.is(unrecorded.status, 503, 'nothing leaves that cannot be put on record')
+    assert.is(unrecorded.status, 503, 'nothing leaves that cannot be recorded')
     assert.match(String(unrecorded.body.detail), 'put on record first')
     assert.is((await client.get('/v1/runs/full/context')).body.context instanceof Object, true)
     const again = await client.postOnce('/v1/runs/full/envelopes', 'small', {

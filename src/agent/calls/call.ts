@@ -37,6 +37,7 @@ async function outcomeAt(
     throw error
   }
   const first = session.expect(identity)
+  const after = session.order.given
   const isEarly = spec.stream || spec.isEarly === true
   const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isEarly }
   return new Promise((resolve, reject) => {
@@ -47,7 +48,7 @@ async function outcomeAt(
       resolve(feed)
     }
     const carried = (turn: Turn) =>
-      inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, first }).value())
+      inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, first, after }).value())
     const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain })
     // An author-defined key may belong to another active call: the ledger must refuse that one, so it is not joined.
     const same = spec.key === undefined ? '' : ` ${identity.argsDigest} ${spec.name}`

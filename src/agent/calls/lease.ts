@@ -46,7 +46,7 @@ export async function underLease<T>(
 }
 
 /** Renewal stops when the returned function is called, or when the ledger reports that the lease is lost; the settle reports that case. */
-function keepLease(connection: Connection, runId: string, claimed: Claimed): () => void {
+export function keepLease(connection: Connection, runId: string, claimed: Claimed): () => void {
   const { callId, fence } = claimed
   let timer: ReturnType<typeof setTimeout> | undefined
   let over = false

@@ -32,8 +32,9 @@ import { parseArguments } from './parse-arguments.ts'
 import { recordedResult } from './recorded-result.ts'
 import { resolveDoubt } from './resolve-doubt.ts'
 import { resultNotRecorded, type Step, servedStep, succeededStep } from './served-step.ts'
-import { endIn, type RecordedEnd, type Settling, settled, settleSuccess } from './settle.ts'
+import { endIn, type RecordedEnd, type Settling, StepNotTaken, settled, settleSuccess } from './settle.ts'
 import { inFull, reservedFor, usedBy } from './spending.ts'
+import { mayRunUnclaimed, StepClaim } from './step-claim.ts'
 import type { CallContext } from './tool-options.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
@@ -43,6 +44,8 @@ interface Asked {
   readonly open: (parts: PartStream) => void
   /** Recorded requests that must come first, if the record does not hold this call. */
   readonly first: Precedence | undefined
+  /** Position of the last outcome that the code had been given when it asked. */
+  readonly after: number
 }
 
 export class OneCall {
@@ -62,14 +65,19 @@ export class OneCall {
   /** The result was not recorded anywhere. */
   #isBare = false
   #isTried = false
+  /** The ledger has the call, or wants it claimed. */
+  #isClaimed = false
+  /** Position of the last outcome that the code had been given when it asked. */
+  readonly #after: number
 
-  constructor(identity: CallIdentity, { trace, turn, open, first }: Asked) {
+  constructor(identity: CallIdentity, { trace, turn, open, first, after }: Asked) {
     this.#first = first
     this.#turn = turn
     this.#open = open
     this.#identity = identity
     this.#trace = trace
     this.#spec = identity.spec
+    this.#after = after
   }
 
   /** Returns a function that opens the value, so that each caller that joined the call gets its own copy. */
@@ -133,7 +141,7 @@ export class OneCall {
     const { history, live } = session
     const match = history?.next(this.#identity)
     if (match?.kind === 'refused') {
-      this.#turn.recorded(match.after)
+      this.#turn.recordedRefusal(match.after)
       throw notApproved(session, this.#spec.name, match.refusal) ?? new LedgerRefused(match.refusal)
     }
     if (match === undefined || match.kind !== 'outcome') {
@@ -143,10 +151,12 @@ export class OneCall {
         return this.#notInRecord(match)
       }
       this.#doubtful = match?.kind === 'open' ? match.call.callId : undefined
+      if (match?.kind === 'open') this.#isClaimed = true
       this.#turn.live()
       return undefined
     }
     const { call, attempt, outcome } = match
+    this.#isClaimed = true
     this.#mustBeSame(call)
     if (attempt.endedAfter !== undefined) this.#turn.recorded(attempt.endedAfter)
     this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: match.attempts })
@@ -215,6 +225,7 @@ export class OneCall {
     if (session.history?.isBehind === true) await reservedFor(this.#spec, this.#args)
     await session.mayGoLive(execution, this.#work)
     const { claims } = liveOf(session)
+    if (!this.#isClaimed && mayRunUnclaimed(this.#identity)) return this.#runUnclaimed()
     if (this.#identity.phase === 'model') await this.#identity.execution.step?.release?.()
     this.#reserved = await reservedFor(this.#spec, this.#args)
     const ask = (): Promise<Reply> => claims.claim(claimOf(this.#identity, this.#reserved), execution.span?.traceparent)
@@ -226,6 +237,7 @@ export class OneCall {
     if (reply === undefined) return { kind: 'value', value: (await this.#bare()) as Json }
     if (!reply.ok) return this.#refused(new LedgerRefused(asRecorded(reply.problem)), reply.problem.revision, answers)
     if (!reply.created) return this.#recorded(reply.body)
+    this.#isClaimed = true
     const claimed = claimedIn(reply.body)
     if (reply.body.redacted !== undefined) session.redactedArgs.set(claimed.callId, this.#identity.args)
     return this.#carryOut(claimed)
@@ -307,14 +319,31 @@ export class OneCall {
     return underLease({ connection, runId: session.runId, claimed }, () => this.#carriedOut(claimed))
   }
 
-  async #carriedOut(claimed: Claimed): Promise<Step> {
+  /** A refusal of what ran already is met again by the claim, and answered as that of any call. */
+  async #runUnclaimed(): Promise<Step> {
+    const { session } = this.#identity.execution
+    this.#turn.live()
+    this.#isClaimed = true
+    const step = new StepClaim(this.#identity, session.ownEventsUpTo(this.#after))
+    try {
+      return await this.#carriedOut(step.claimed, step)
+    } catch (error) {
+      if (!(error instanceof StepNotTaken)) throw error
+      if (error.code === 'claim-first') session.claimsFirst(this.#identity.tool)
+      return { kind: 'again' }
+    } finally {
+      step.end()
+    }
+  }
+
+  async #carriedOut(claimed: Claimed, step?: StepClaim): Promise<Step> {
     const { session } = this.#identity.execution
     const { callId, attempt } = claimed
-    this.#note(callId, { startedAt: claimed.claimedAt, attempts: 0 })
+    this.#note(callId, { ...(step === undefined && { startedAt: claimed.claimedAt }), attempts: 0 })
     this.#trace.attempts = attempt
     this.#trace.carriedOut = true
     const { connection } = liveOf(session)
-    const inside = executionInside(this.#identity, claimed)
+    const inside = executionInside(this.#identity, claimed, step?.claim)
     holdForStep(this.#identity, claimed)
     if (attempt > 1 && inside.scope !== undefined) session.restart(inside.scope)
     const outcome = await executeCall({
@@ -332,15 +361,27 @@ export class OneCall {
     // A nested error halted the run: whether this call is done is unknown, however its code ended. A concurrent call that ended without that error has its
     // outcome.
     if (session.isHeldUp(callId, attempted.kind === 'succeeded' ? undefined : attempted.error)) {
-      await leave(session, claimed)
+      if (step?.isUnknown !== true) await leave(session, claimed)
       throw session.halted
     }
+    const unclaimed = await step?.unclaimed()
+    if (step?.claimedAt !== undefined) this.#note(callId, { startedAt: step.claimedAt, attempts: 0 })
     session.ended(callId, isInside(this.#identity, callId))
     const usage = usedBy(this.#spec.name, this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
     inside.span?.set(usageAttributes(usage))
     const { name: tool, codecs, record, onTooLarge } = this.#spec
     const spent = { usage, reserved: inFull(this.#reserved) }
-    const settling = { connection, runId: session.runId, tool, claimed, ...spent, codecs, record, onTooLarge }
+    const settling = {
+      connection,
+      runId: session.runId,
+      tool,
+      claimed,
+      unclaimed,
+      ...spent,
+      codecs,
+      record,
+      onTooLarge,
+    }
     try {
       return await this.#settle(settling, attempted)
     } catch (error) {
@@ -423,6 +464,8 @@ export class OneCall {
 
   #ended({ endedAt, answer }: RecordedEnd): void {
     this.#turn.answered(answer)
+    // Claim and outcome of a step are one append.
+    if (endedAt !== undefined) this.#trace.startedAt ??= endedAt
     if (endedAt !== undefined) this.#trace.endedAt = endedAt
   }
 

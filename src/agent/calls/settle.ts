@@ -1,6 +1,6 @@
 /** @module Records the outcome of an attempt, with retries until the ledger has it. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { SettleCall } from '../../../schemas/requests.ts'
+import type { ClaimCall, SettleCall, StepOutcome } from '../../../schemas/requests.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { pause } from '../../client/transport.ts'
@@ -25,6 +25,8 @@ export interface Settling {
   readonly runId: string
   readonly tool: string
   readonly claimed: Claimed
+  /** The claim of a call that ran unclaimed, to be sent with the outcome. */
+  readonly unclaimed?: ClaimCall | undefined
   /** Usage of the attempt, reported with any outcome. */
   readonly usage?: Usage | undefined
   /** Usage to report if the ledger refuses `usage`; undefined for none. */
@@ -39,6 +41,17 @@ export interface Settling {
   readonly onTooLarge?: 'refuse' | 'roll-back'
   /** Default: up to seven seconds in total. */
   readonly waitsMs?: readonly number[]
+}
+
+/** The ledger did not record a call that ran unclaimed: another caller has its outcome, or it has to be claimed first. */
+export class StepNotTaken extends Error {
+  /** Code of the refusal; undefined if the call has an outcome. */
+  readonly code: string | undefined
+
+  constructor(code?: string) {
+    super('the call ran before it was claimed, and the ledger did not record it')
+    this.code = code
+  }
 }
 
 /** How a success was recorded: with its result, or with the reason why the result could not be recorded. */
@@ -63,7 +76,7 @@ export async function settleSuccess(settling: Settling, live: unknown): Promise<
   }
   const { code, evidence } = reply.problem
   const tooLarge = TOO_LARGE.has(code)
-  if (!tooLarge && !NOT_ACCEPTED.has(code)) throw new LedgerRefused(reply.problem)
+  if (!isNotHeld(code)) throw new LedgerRefused(reply.problem)
   const sizes = tooLarge && evidence.limit !== undefined ? `: ${evidence.actual} bytes, at most ${evidence.limit}` : ''
   return settleUnrecorded(settling, { reason: `${code}${sizes}`, tooLarge }, live)
 }
@@ -106,9 +119,21 @@ async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, li
   const { tool, usage, reserved } = settling
   const kind = 'unrecorded' in outcome ? 'unrecorded' : 'outcome'
   const reply = await untilHeard(settling, { kind, outcome, usage }, live)
+  if (settling.unclaimed !== undefined) return mustBeTaken(reply)
   if (reply.ok || usage === undefined || !USAGE_NOT_TAKEN.has(reply.problem.code)) return reply
   warnOfUsage(tool, reply.problem.detail)
   return untilHeard(settling, { kind: `${kind}-estimated`, outcome, usage: reserved }, live)
+}
+
+function mustBeTaken(reply: Reply): Reply {
+  if (reply.ok && !reply.created) throw new StepNotTaken()
+  if (!reply.ok && !isNotHeld(reply.problem.code)) throw new StepNotTaken(reply.problem.code)
+  return reply
+}
+
+/** Whether the ledger cannot hold the result. */
+function isNotHeld(code: string): boolean {
+  return TOO_LARGE.has(code) || NOT_ACCEPTED.has(code)
 }
 
 interface Report {
@@ -118,16 +143,16 @@ interface Report {
 }
 
 async function untilHeard(settling: Settling, { kind, outcome, usage }: Report, live: unknown): Promise<Reply> {
-  const { connection, runId, claimed } = settling
+  const { connection, runId, claimed, unclaimed } = settling
   const { callId, fence } = claimed
+  const body = { fence, ...outcome, ...(usage !== undefined && { usage }) }
+  const command =
+    unclaimed === undefined
+      ? ({ kind: 'settle', callId, body } as const)
+      : ({ kind: 'claim', body: { ...unclaimed, outcome: outcome as StepOutcome } } as const)
   for (const waitMs of [...(settling.waitsMs ?? WAITS_MS), undefined]) {
     try {
-      const body = { fence, ...outcome, ...(usage !== undefined && { usage }) }
-      return await connection.execute(
-        runId,
-        { kind: 'settle', callId, body },
-        { idempotencyKey: `${kind}:${callId}:${fence}` },
-      )
+      return await connection.execute(runId, command, { idempotencyKey: `${kind}:${callId}:${fence}` })
     } catch (error) {
       const passing = error instanceof UnreachableError || error instanceof LedgerError
       if (waitMs === undefined || !passing)

@@ -59,6 +59,6 @@ export function isDigestOnly(call: JsonObject): boolean {
 }
 
 export function notOnRecord(tool: string, callId: string): AgentError {
-  const message = `of what ${tool} gave only a digest is on record (call ${callId}, record: 'digest'): whoever needs the value gets it elsewhere, or gives the tool a check that tells it`
+  const message = `of what ${tool} gave only a digest is recorded (call ${callId}, record: 'digest'): get the value elsewhere, or give the tool a check that returns it`
   return new AgentError('not-recorded', message, { tool, callId })
 }

@@ -108,10 +108,9 @@ function causesOf(difference: Difference | undefined): readonly string[] {
   const texts = [recorded, asked].map((each) => (typeof each === 'string' ? each : JSON.stringify(each ?? null)))
   const [was = '', is = ''] = texts
   if (difference !== undefined && isOrderAlone(was, is)) return [ORDER]
-  if (UUID.test(was) && UUID.test(is))
-    return ['an id that is made anew in each life: use run.uuid(), or run.once(name, fn)']
+  if (UUID.test(was) && UUID.test(is)) return ['an id that differs in each life: use run.uuid(), or run.once(name, fn)']
   if (TIME.test(was) && TIME.test(is))
-    return ['a time that is read anew in each life: use run.now(), or run.once(name, fn)']
+    return ['a time that is read again in each life: use run.now(), or run.once(name, fn)']
   return USUAL
 }
 

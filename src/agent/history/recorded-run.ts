@@ -34,7 +34,7 @@ export interface RecordedCall {
   readonly scope: string | undefined
   readonly occurrence: number
   readonly parentCall: string | undefined
-  /** Number of events that had been recorded with its first claim. */
+  /** Number of events that had been recorded when its code asked for it. */
   readonly requestedAfter: number
   /** The run that the call was made in: a branch, or the run that it branched from. */
   readonly runId: string
@@ -263,12 +263,17 @@ function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCa
   }
   const parentCall = run.calls.get(data.parentCall ?? '')?.callId ?? data.parentCall
   const identity = { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence, parentCall }
-  const requested = { requestedAfter: run.events, runId: run.runId }
+  const requested = { requestedAfter: requestedAfter(run, data), runId: run.runId }
   const call: RecordedCall = { ...identity, ...requested, attempts: [{ claimedAt: time }] }
   run.calls.set(callId, call)
   if (phase === 'compensation') return
   const slot = slotOf(phase, key)
   run.byKey.set(slot, [...(run.byKey.get(slot) ?? []), call])
+}
+
+/** A call that ran before it was claimed was requested right after the outcome that its code knew then. */
+function requestedAfter({ events, inherited }: RecordedRun, { after }: EventBody<'ToolCallClaimed'>): number {
+  return after === undefined ? events : Math.min(events, (inherited?.until ?? 0) + after)
 }
 
 function foldRefusal(run: RecordedRun, event: RunEvent, exceeded: EventBody<'BudgetExceeded'>): void {

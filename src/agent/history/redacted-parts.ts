@@ -5,7 +5,7 @@ import { AgentError } from '../errors.ts'
 
 /** Halts a resume, and ends a replay, at a call. */
 export function redactedResultError(tool: string, callId: string): AgentError {
-  const message = `what ${tool} gave was left out of the record by the policy (call ${callId}), at least in part: whoever needs the value gets it elsewhere, or gives the tool a check that tells it`
+  const message = `what ${tool} gave was left out of the record by the policy (call ${callId}), at least in part: get the value elsewhere, or give the tool a check that returns it`
   return new AgentError('result-redacted', message, { tool, callId })
 }
 

@@ -8,6 +8,6 @@ import type { Session } from '../runtime/session.ts'
 export function refusedAsThen(session: Session, turn: Turn, requested: Parameters<typeof requestMark>[0]): void {
   const refused = session.history?.refused(requested)
   if (refused === undefined) return
-  turn.recorded(refused.after)
+  turn.recordedRefusal(refused.after)
   throw new LedgerRefused(refused.refusal)
 }

@@ -198,7 +198,7 @@ export function repeatedRequestPlace(
 ): ExecutionContext {
   const { session } = origin
   if (ask.settings.onMissing !== 'call' || session.live === undefined) {
-    const message = `what ${ask.provider}/${ask.model} said then is not on record (call ${callId}): the run cannot go on from there; onMissing: 'call' asks again`
+    const message = `what ${ask.provider}/${ask.model} answered then is not recorded (call ${callId}): the run cannot go on from there; onMissing: 'call' asks again`
     throw session.halt(new AgentError('not-recorded', message, { callId }))
   }
   return { ...origin, isAgain: true, scope: joined(origin.scope, `again:${callId}`) }

@@ -101,6 +101,6 @@ function isRequestChange(change: Json | undefined): change is RequestChange {
 }
 
 function broken({ since, whole }: RequestChange): AgentError {
-  const message = `a model request on record (${whole}) does not follow from the one that it names (${since}): the record is not what the runtime wrote`
+  const message = `a recorded model request (${whole}) does not follow from the one that it names (${since}): the record is not what the runtime wrote`
   return new AgentError('conversation-broken', message, { since, whole })
 }

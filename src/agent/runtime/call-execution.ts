@@ -11,6 +11,7 @@ import { liveOf, reach, type Session } from './session.ts'
 export function executionInside(
   { execution, spec, argsDigest }: CallIdentity,
   { callId, fence }: Pick<Claimed, 'callId' | 'fence'>,
+  claim?: () => Promise<void>,
 ): ExecutionContext {
   const { inside } = spec
   const scope = inside === undefined ? joined(execution.scope, `in:${callId}`) : execution.scope
@@ -22,7 +23,7 @@ export function executionInside(
     ...(execution.branch !== undefined && { branch: execution.branch }),
     ...(step !== undefined && { step }),
     ...(execution.span !== undefined && { span: execution.span }),
-    ancestors: [...execution.ancestors, { callId, tool: spec.name, argsDigest, fence }],
+    ancestors: [...execution.ancestors, { callId, tool: spec.name, argsDigest, fence, ...(claim && { claim }) }],
   }
 }
 

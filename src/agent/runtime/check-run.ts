@@ -59,7 +59,7 @@ export function checkRun(method: 'run' | 'saga' | 'branch', options: object): vo
   checkOptions(`cs.${method}`, options, rules)
 }
 
-const VALUE: OptionRules<Pick<ToolOptions, 'leaseMs'>> = { leaseMs: LEASE }
+const VALUE: OptionRules<Pick<ToolOptions, 'leaseMs' | 'effects'>> = { leaseMs: LEASE, effects: oneOf('none') }
 const SAGA: OptionRules<{ readonly name: string }> = { name: aName }
 
 /** Validates the options of `run.once`, `run.now` and `run.uuid`. Throws `invalid-option`. */

@@ -46,6 +46,8 @@ interface Ancestor {
   readonly argsDigest: string
   /** Fencing token of the claim under which the call runs. */
   readonly fence: number
+  /** Claims the call, if it runs unclaimed: what its code asks of the run is recorded after that claim. */
+  readonly claim?: () => Promise<void>
 }
 
 const executions = new AsyncLocalStorage<ExecutionContext>()

@@ -113,6 +113,7 @@ async function startedRun<Input, Output>(
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(counter !== undefined && { counter }),
     valueMaxBytes: started.body.valueMaxBytes,
+    claimFirst: started.body.claimFirst,
     policy: started.body.policy ?? resolvePolicy(options.policy),
     prices: home.prices,
     judge: options.judge,

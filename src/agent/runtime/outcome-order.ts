@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers'
 import { pause } from '../../client/transport.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
+import { LedgerRefused } from '../errors.ts'
 import type { Connection, Problem, Reply } from './connection.ts'
 import { type HeldRequest, HeldRequests } from './held-requests.ts'
 import { Patience } from './patience.ts'
@@ -30,6 +31,8 @@ export interface Turn {
   looking(): void
   /** The outcome is recorded; `place` is the number of events up to and including it. */
   recorded(place: number): void
+  /** Like `recorded`, for a refusal. */
+  recordedRefusal(place: number): void
   /** The ledger has just answered with the outcome. */
   answered(answer: Extract<Reply, { ok: true }>['body']): void
   /** The ledger refused the request; `revision` is that of the event that records the refusal, if any. */
@@ -59,9 +62,13 @@ class OneTurn implements Turn {
   readonly #order: OutcomeOrder
   readonly #isEarly: boolean
   readonly #isAgain: boolean
+  /** Number of refusals in a row when the request was made, and with this one. */
+  readonly refusedBefore: number
+  refusedInARow = 0
 
   constructor(order: OutcomeOrder, state: State, { isEarly = false, isAgain = false }: HandedOver) {
     this.#order = order
+    this.refusedBefore = order.refusedInARow
     this.#isEarly = isEarly
     this.#isAgain = isAgain
     this.state = isEarly ? 'live' : state
@@ -81,11 +88,17 @@ class OneTurn implements Turn {
     this.#becomes('known')
   }
 
+  recordedRefusal(place: number): void {
+    this.refusedInARow = this.refusedBefore + 1
+    this.recorded(place)
+  }
+
   answered(answer: Extract<Reply, { ok: true }>['body']): void {
     this.#came(this.#order.run.placeOf(answer))
   }
 
   refused(revision: number | undefined): void {
+    this.refusedInARow = this.refusedBefore + 1
     this.#came(revision === undefined ? this.#order.lastPlace + UNTOLD : this.#order.run.placeOf({ revision }))
   }
 
@@ -111,6 +124,9 @@ class OneTurn implements Turn {
 
 const UNREAD: ReadonlySet<string> = new Set(['invalid-body', 'policy-invalid'])
 
+/** A program that makes a request again after each refusal would let the record grow for ever (RUN-201). */
+const REFUSED_IN_A_ROW_MAX = 1_000
+
 /** Offset of a position after the last known event and before the next one. */
 const UNTOLD = 0.5
 
@@ -125,7 +141,10 @@ export class OutcomeOrder {
   /** Callbacks of requests that poll for a decision of others; each polls again before an outcome that arrived meanwhile is delivered. */
   readonly #waits = new Set<() => void>()
   #answers = 0
+  #given = 0
   #isPlanned = false
+  /** Number of refusals that the code was handed one after another, with nothing else between, each before it made its next request. */
+  refusedInARow = 0
   /** Position of the last event that this process knows of. */
   lastPlace: number
 
@@ -140,6 +159,7 @@ export class OutcomeOrder {
 
   /** Executes a request and delivers its outcome in its turn. An error before anything was recorded, such as an unrecordable argument, is thrown at once. */
   async inOrder<T>(work: (turn: Turn) => Promise<T>, how: HandedOver = {}): Promise<T> {
+    if (this.refusedInARow >= REFUSED_IN_A_ROW_MAX) throw this.run.stuck(refusedTooOften())
     const turn = new OneTurn(this, this.#past === undefined ? 'live' : 'looking', how)
     this.#turns.add(turn)
     try {
@@ -176,6 +196,11 @@ export class OutcomeOrder {
     this.#answers += 1
     for (const look of this.#waits) look()
     return [...this.#onTheWay]
+  }
+
+  /** Position of the last outcome that the code has been given: what it asks for now, it asks for knowing that one. */
+  get given(): number {
+    return Math.floor(this.#given)
   }
 
   /** Number of outcomes that have arrived. */
@@ -257,7 +282,9 @@ export class OutcomeOrder {
       return
     }
     this.#turns.delete(next)
+    this.#given = Math.max(this.#given, next.place)
     if (next.place <= (this.#past ?? 0)) this.#held.progress()
+    this.refusedInARow = next.refusedInARow === 0 ? 0 : Math.max(this.refusedInARow, next.refusedInARow)
     next.handOver.now()
     this.plan()
   }
@@ -281,4 +308,12 @@ export class OutcomeOrder {
       giveUp: (fault) => turn.handOver?.never(this.run.stuck(fault)),
     })
   }
+}
+
+function refusedTooOften(): Error {
+  return new LedgerRefused({
+    code: 'refusals-exhausted',
+    detail: `this run was refused ${REFUSED_IN_A_ROW_MAX} times in a row; it stays open, and nothing is undone: let its code end, or wait, where it catches a refusal, and resume it`,
+    evidence: { refusals: REFUSED_IN_A_ROW_MAX },
+  })
 }

@@ -33,9 +33,10 @@ export type BranchContext<Input> = BranchContextOf<Run<Input>>
 
 /**
  * Options of a recorded value. `leaseMs`: how long a resume waits for a process that stopped while computing the value and cannot be proved dead, in
- * milliseconds; the lease is renewed meanwhile.
+ * milliseconds; the lease is renewed meanwhile. `effects: 'none'`: computing it changes nothing. Value and claim are then one append; after a crash it is
+ * computed again.
  */
-export type ValueOptions = Pick<ToolOptions, 'leaseMs'>
+export type ValueOptions = Pick<ToolOptions, 'leaseMs' | 'effects'>
 
 /**
  * The run, as passed to its body: explicit calls, recorded values, scopes, sagas, forks, handoffs and model calls. On resume and replay, all of these are
@@ -152,11 +153,11 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
     },
     now: async (options) => {
       checkValue('now', options)
-      return new Date(await once('run.now', () => new Date().toISOString(), options))
+      return new Date(await once('run.now', () => new Date().toISOString(), { ...options, effects: 'none' }))
     },
     uuid: async (options) => {
       checkValue('uuid', options)
-      return once('run.uuid', () => globalThis.crypto.randomUUID() as string, options)
+      return once('run.uuid', () => globalThis.crypto.randomUUID() as string, { ...options, effects: 'none' })
     },
     patched: async (id) => {
       checkName('patched', id, NAME_MAX_CHARS - PATCHED.length)

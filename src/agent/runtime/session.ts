@@ -1,4 +1,5 @@
 /** @module One run in this process: its counters, its active calls, its recorded history, and the reason it stopped. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { VALUE_MAX_BYTES } from '../../../schemas/value-forms.ts'
@@ -35,6 +36,8 @@ export interface SessionOptions {
   readonly signal?: AbortSignal
   /** Size of the largest value that the ledger accepts; default 8 MiB. */
   readonly valueMaxBytes?: number | undefined
+  /** Tools whose calls are claimed before they run (`true`: all), as the ledger says; default: all. */
+  readonly claimFirst?: true | readonly string[] | undefined
   /** Policy of a new run; a recorded run has its own in the history. */
   readonly policy?: ExtendPolicy
   readonly counter?: () => Promise<TokenCounter>
@@ -48,7 +51,7 @@ export interface SessionOptions {
 /** The place in the code that makes a request. */
 interface Place {
   readonly scope?: string | undefined
-  readonly ancestors: readonly { readonly callId: string }[]
+  readonly ancestors: readonly { readonly callId: string; readonly claim?: () => Promise<void> }[]
   readonly branch?: { readonly scope: string; readonly signal: AbortSignal }
 }
 
@@ -75,6 +78,8 @@ export class Session {
   readonly values: Reads | undefined
   readonly signal: AbortSignal | undefined
   readonly valueMaxBytes: number
+  /** Tools whose calls are claimed before they run; undefined: all. */
+  readonly #claimFirst: Set<string> | undefined
   readonly pipeline: Pipeline
   readonly judging: Judging
   readonly forks: ForkBook
@@ -128,6 +133,7 @@ export class Session {
     whenOwned,
     whenWaiting = 'wait',
     valueMaxBytes = VALUE_MAX_BYTES,
+    claimFirst = true,
   }: SessionOptions) {
     this.whenOwned = whenOwned
     this.runId = runId
@@ -137,6 +143,7 @@ export class Session {
     this.values = values
     this.signal = signal
     this.valueMaxBytes = valueMaxBytes
+    this.#claimFirst = claimFirst === true ? undefined : new Set(claimFirst)
     this.order = new OutcomeOrder(
       {
         unmadeBefore: (place) => recollection?.unmadeBefore(place),
@@ -174,6 +181,16 @@ export class Session {
 
   get fence(): number {
     return this.live?.fence ?? 1
+  }
+
+  /** Whether the ledger records calls of this tool that ran without a claim. */
+  mayRunUnclaimed(tool: string): boolean {
+    return this.#claimFirst?.has(tool) === false
+  }
+
+  /** Calls of this tool are claimed from now on. */
+  claimsFirst(tool: string): void {
+    this.#claimFirst?.add(tool)
   }
 
   /** How often this was requested in this scope before. */
@@ -239,6 +256,7 @@ export class Session {
       held.signal?.throwIfAborted()
       this.mustBeActive()
     }
+    for (const { claim } of place.ancestors) await claim?.()
   }
 
   #liveFault(work: NewWork): Error | undefined {
@@ -304,6 +322,8 @@ export class Session {
       if (this.#isHalt(error)) {
         for (const { callId } of ancestors) this.#heldUp.add(callId)
         if (branch !== undefined) this.#heldUp.add(branch.scope)
+        // Code that catches everything and asks again leaves others their turn.
+        await nextTurn()
       }
       throw error
     }
@@ -332,6 +352,11 @@ export class Session {
   /** Position of an answer's last event in the record as read back: after the inherited events. */
   indexOf(answer: JsonObject): number {
     return (this.history?.run.inherited?.until ?? 0) + numberOf(answer, 'revision') + 1
+  }
+
+  /** Number of this run's own events up to this position; 0 in what it inherits. */
+  ownEventsUpTo(place: number): number {
+    return Math.max(0, place - (this.history?.run.inherited?.until ?? 0))
   }
 
   /** No call may start after the body of the run has ended. */

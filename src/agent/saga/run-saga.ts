@@ -30,7 +30,7 @@ export async function runSaga(home: Home, steps: SagaSteps, request: RunRequest<
 
 function bodyPlace(): ExecutionContext {
   const execution = currentExecution()
-  if (execution === undefined) throw new TypeError('the body of a run stands at a place')
+  if (execution === undefined) throw new TypeError('the body of a run has a place')
   return execution
 }
 

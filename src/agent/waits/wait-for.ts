@@ -76,6 +76,8 @@ class Wait {
   readonly #first: Precedence | undefined
   #isNoticed = false
   #lookMs = FIRST_LOOK_MS
+  /** When this life first heard that the wait goes on, by the monotonic clock. */
+  #heardMs: number | undefined
 
   constructor(
     identity: CallIdentity,
@@ -164,12 +166,19 @@ class Wait {
       tell('onWaiting', session.registry.onWaiting, this.#notice(answer))
     }
     if (session.whenWaiting === 'leave') throw session.halt(this.#waiting(answer))
-    const untilMs = typeof answer.until === 'string' ? Date.parse(answer.until) - Date.now() : Number.POSITIVE_INFINITY
     const lookMs = this.#body.name === undefined ? SLEEP_MS : this.#lookMs
     // If the local and the ledger's clock differ, the ledger's clock counts: the wait is polled until the ledger reports its end.
-    const waitMs = Math.max(FIRST_LOOK_MS / 2, Math.min(lookMs, untilMs))
+    const waitMs = Math.max(FIRST_LOOK_MS / 2, Math.min(lookMs, this.#leftMs(answer)))
     await session.order.untilNextLook(this.#turn, { waitMs, answers, signal: signalAt(execution) })
     this.#lookMs = Math.min(this.#lookMs * 2, LOOK_MS)
+  }
+
+  /** A time by the local clock. Of a duration, no more than all of it from the first answer: the ledger had begun to count by then, whatever its clock says. */
+  #leftMs({ until }: JsonObject): number {
+    this.#heardMs ??= performance.now()
+    const { forMs = Number.POSITIVE_INFINITY } = this.#body
+    const byClock = typeof until === 'string' ? Date.parse(until) - Date.now() : Number.POSITIVE_INFINITY
+    return Math.min(byClock, this.#heardMs + forMs - performance.now())
   }
 
   #notice(answer: JsonObject): RunWaitNotice {

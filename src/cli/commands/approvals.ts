@@ -19,10 +19,13 @@ export function approvalsCommands(program: CliCommand): void {
       .argument('<run>', 'id of the run')
       .argument('<approval>', 'id of the approval')
       .flags(
-        flag('--comment <text>', 'why; it stands on record'),
+        flag('--comment <text>', 'why; it is recorded'),
         flag('--digest <digest>', 'of the arguments that you have seen: refused where the approval has others'),
         flag('--as <name>', 'who decides; needed over the store itself, where no token says it'),
-        flag('--role <names>', 'roles of whoever decides, over the store itself: names with commas between them'),
+        flag(
+          '--role <names>',
+          'roles of the person who decides, over the store itself: names with commas between them',
+        ),
       )
       .runs(async () => (await import('../approvals.ts'))[`${name}Approval`])
   }

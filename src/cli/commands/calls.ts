@@ -17,7 +17,7 @@ export function callsCommands(program: CliCommand): void {
       flag('--executed', 'the tool did what it was called for'),
       flag('--not-executed', 'it did not'),
       flag('--result <json>', 'what the tool gave, as JSON (default: null)'),
-      flag('--reason <text>', 'needed: how you know; it stands on record with your name'),
+      flag('--reason <text>', 'needed: how you know; it is recorded with your name'),
     )
     .runs(async () => (await import('../calls.ts')).resolveCall)
 }

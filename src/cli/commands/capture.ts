@@ -6,7 +6,7 @@ export function captureCommands(program: CliCommand): void {
   program.commandsGroup('Record what agents do:')
   program
     .command('mcp')
-    .description('start an MCP server and pass on what it and its host say; every call of a tool goes on record')
+    .description('start an MCP server and pass on what it and its host say; every tool call is recorded')
     .argument('<command...>', 'the server and its arguments, behind --')
     .flags(
       flag('--run <run>', 'the run to record in, which stays open (default: a new one, completed at the end)'),

@@ -34,14 +34,14 @@ export function inspectionCommands(program: CliCommand): void {
     .flags(asItWas())
     .runs(async () => (await import('../report.ts')).report)
   asking(program.command('integrity'))
-    .description('events that are on record as broken, and the last pass of the scrub; ends with 1 where there is one')
+    .description('events that are recorded as broken, and the last pass of the scrub; ends with 1 where there is one')
     .runs(async () => (await import('../integrity.ts')).integrity)
   asking(queryFlags(program.command('events'), 'events'))
     .description('list events by any filters, each with the way to its record and its proof')
     .runs(async () => (await import('../audit.ts')).events)
   asking(queryFlags(program.command('search'), 'search', 'text'))
-    .description('find words in payloads, results, errors and reasons, and say where they stand')
-    .argument('<words>', 'all of them; "words in quotes" stand together')
+    .description('find words in payloads, results, errors and reasons, and say where they are')
+    .argument('<words>', 'all of them; "words in quotes" must be adjacent')
     .runs(async () => (await import('../audit.ts')).search)
   audit(program)
   asking(program.command('tail'))
@@ -90,7 +90,7 @@ function queryFlags(command: CliCommand, name: AuditQueryName, except?: FilterNa
       ? [
           flag(
             '--bundle <file>',
-            'write a tar with all rows and the events that they follow from: whoever verifies it makes each row again, and finds one that is missing (over --url: scope audit:export); it goes on record',
+            'write a tar with all rows and the events that they follow from: a verifier makes each row again, and finds one that is missing (over --url: scope audit:export); it is recorded',
           ),
         ]
       : []),
@@ -101,5 +101,5 @@ function queryFlags(command: CliCommand, name: AuditQueryName, except?: FilterNa
 const exportFlag = (): Option =>
   flag(
     '--export <file>',
-    'write all rows to a new file, as CSV where its name ends in .csv, else as JSON lines, under a signed trailer (over --url: scope audit:export); it goes on record',
+    'write all rows to a new file, as CSV where its name ends in .csv, else as JSON lines, under a signed trailer (over --url: scope audit:export); it is recorded',
   )

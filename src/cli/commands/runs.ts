@@ -46,7 +46,7 @@ export function runsCommands(program: CliCommand): void {
     .description('rewind a run by hand; over the store itself, this command owns the ledger meanwhile')
     .argument('<run>', 'id of the run')
     .flags(
-      flag('--reason <text>', 'needed: why; it stands on record'),
+      flag('--reason <text>', 'needed: why; it is recorded'),
       flag('--to-step <step>', 'the step to go back to (default: the one before)'),
     )
     .runs(async () => (await import('../runs.ts')).rollbackRun)

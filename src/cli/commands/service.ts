@@ -3,6 +3,7 @@ import { SETTINGS, type SettingName } from '../../settings/settings.ts'
 import { SCOPES } from '../../signing/token-claims.ts'
 import type { CliCommand } from '../cli-command.ts'
 import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+import { limitFlag } from './asking.ts'
 
 export function serviceCommands(program: CliCommand): void {
   program.commandsGroup('Run a ledger:')
@@ -21,8 +22,8 @@ export function serviceCommands(program: CliCommand): void {
     .description('forget a person: destroy the keys of a subject, so that nothing kept of it can be read again')
     .flags(
       flag('--subject <name>', 'needed: whose values, as the rules of redaction name it (run:ID: those of a run)'),
-      flag('--reason <text>', 'needed: why, on record for good: it names no person'),
-      flag('--basis <text>', 'needed: the law or contract that it follows, on record'),
+      flag('--reason <text>', 'needed: why, recorded for good: name no person'),
+      flag('--basis <text>', 'needed: the law or contract that it follows; it is recorded'),
       flag('--now', 'do not wait for the end of open runs: they cannot be resumed or undone with these values'),
       tenantFlag(),
       urlFlag(),
@@ -31,6 +32,8 @@ export function serviceCommands(program: CliCommand): void {
     )
     .settings(...PLACE)
     .runs(async () => (await import('../erase.ts')).erase)
+  holds(program)
+  reviews(program)
   losses(program)
   witness(program)
   program
@@ -53,7 +56,7 @@ function serve(program: CliCommand): void {
         'start past a damaged log of the store, without what cannot be read; the log is set aside',
       ),
       flag('--erasures <file>', 'carry out a copy of the list of erasures first, as after a backup was put back'),
-      flag('--mcp <file>', 'MCP servers over HTTP to stand in front of, each at /mcp/NAME, with every call on record'),
+      flag('--mcp <file>', 'MCP servers over HTTP to proxy, each at /mcp/NAME, with every call recorded'),
       flag('--mcp-idle-minutes <n>', 'how long a session with them may lie idle before it is ended (default: 30)'),
     )
     .settings(...SERVE_SETTINGS)
@@ -145,6 +148,71 @@ function projections(program: CliCommand): void {
     .runs(async () => (await import('../projections.ts')).diff)
 }
 
+function holds(program: CliCommand): void {
+  const group = program
+    .command('holds')
+    .description('legal holds: what must not be erased for now; list, place and release them')
+  group
+    .command('list')
+    .description('active holds, and those that were released')
+    .flags(tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .runs(async () => (await import('../holds.ts')).listHolds)
+  const changing = () => [
+    flag('--as <name>', 'who does it; needed over the store itself, where no token says it'),
+    tenantFlag(),
+    urlFlag(),
+    tokenFlag('holds:write'),
+    jsonFlag('the answer as one JSON object'),
+  ]
+  group
+    .command('place')
+    .description('from now on, nothing that the hold covers is erased')
+    .flags(
+      flag('--run <run>', 'hold a run: the values of all subjects in it'),
+      flag('--subject <name>', 'hold what is kept of a subject, in all runs'),
+      flag('--whole-tenant', 'hold everything of the tenant'),
+      flag('--reason <text>', 'needed: why, on record for good: it names no person'),
+      ...changing(),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../holds.ts')).placeHold)
+  group
+    .command('release')
+    .description('end a hold; an erasure that waited for it goes on by itself')
+    .argument('<hold>', 'id of the hold')
+    .flags(flag('--reason <text>', 'needed: why, on record for good: it names no person'), ...changing())
+    .settings(...PLACE)
+    .runs(async () => (await import('../holds.ts')).releaseHold)
+}
+
+function reviews(program: CliCommand): void {
+  const group = program.command('reviews').description('sign off what you reviewed of the record; list the sign-offs')
+  group
+    .command('list')
+    .description('reviews that were signed off; audit reviews has more filters')
+    .flags(limitFlag(), tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .runs(async () => (await import('../reviews.ts')).listReviews)
+  group
+    .command('sign')
+    .description('put on record that you reviewed the answer to a query, and what you found')
+    .argument('<query>', 'name of the audit query, such as rejections')
+    .flags(
+      flag('--as-of <size>', 'needed: the size of the log that you reviewed, in events'),
+      flag('--findings <text>', 'needed: what you found, on record for good: it names no person'),
+      flag('--comment <text>', 'a remark, on record for good'),
+      flag('--filters <text>', 'filters of the query as in its URL, such as "run=r&verdict=rejected"'),
+      flag('--as <name>', 'who signs; needed over the store itself, where no token says it'),
+      tenantFlag(),
+      urlFlag(),
+      tokenFlag('audit:read'),
+      jsonFlag('the answer as one JSON object'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../reviews.ts')).signReview)
+}
+
 const LOSSES_MORE =
   'First try to put back what is gone: a log that finds it again goes on by itself, whole. What was acknowledged stays INCOMPLETE for ever.'
 
@@ -161,11 +229,11 @@ function losses(program: CliCommand): void {
     .runs(async () => (await import('../losses.ts')).listLosses)
   group
     .command('acknowledge')
-    .description('put on record that events are lost for good: the log goes on with a hole that it names')
+    .description('record that events are lost for good: the log goes on with a hole that it names')
     .flags(
       flag('--stream <stream>', 'needed: the stream that lost them, as losses list names it'),
       flag('--revision <n>', 'needed: the first revision that is lost'),
-      flag('--reason <text>', 'needed: why it cannot be put back, on record for good: it names no person'),
+      flag('--reason <text>', 'needed: why it cannot be put back, recorded for good: name no person'),
       tenantFlag(),
       urlFlag(),
       tokenFlag('admin'),

@@ -19,7 +19,7 @@ export function transferCommands(program: CliCommand): void {
   program
     .command('export')
     .description(
-      'write a run, a query or a whole tenant, in a line format or as a bundle that proves itself; it goes on record',
+      'write a run, a query or a whole tenant, in a line format or as a bundle that proves itself; it is recorded',
     )
     .flags(
       flag('--bundle <file.tar>', 'events, log, checkpoint, signed manifest, report and verify.mjs in one new file'),

@@ -74,7 +74,7 @@ async function checkLink({ header, before }: Evidence): Promise<Verdict> {
 /** The server sends the key with every proof: if it is absent, the token has no access to the log. */
 function withoutProof(verifierKey: string | undefined): string {
   if (verifierKey === undefined) return 'Proofs of the log need a token with audit:read.'
-  return 'No checkpoint covers this event yet: one is signed within seconds, or, where the file of the logs is being made anew, once that is done. Come back then.'
+  return 'No checkpoint covers this event yet: one is signed within seconds, or, where the file of the logs is being rebuilt, once that is done. Come back then.'
 }
 
 async function checkInclusion({ header, proofFile, verifierKey }: Evidence): Promise<Verdict> {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ContextAnswer } from '../../../schemas/answers/runs.ts'
 import { DecideApproval } from '../../../schemas/approval.ts'
-import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS, READ_RUNS } from '../../access/access.ts'
+import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS, READ_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import { isGranted } from '../../domain/approvals.ts'
 import type { WaitingPage } from '../../ledger/ledger.ts'
@@ -20,6 +20,7 @@ import { Crumbs } from '../parts/crumbs.tsx'
 import { Badge, Data } from '../parts/data.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { BudgetFacts } from '../parts/run-head.tsx'
+import { type Taken, TakenAnswer } from '../parts/taken-answer.tsx'
 import { Unreadable } from '../parts/unreadable.tsx'
 import { approvalPath, approvalsPath } from '../paths.ts'
 import { type Run, runOf } from '../run-row.ts'
@@ -28,6 +29,14 @@ import { auditOf } from './audit-query.ts'
 
 /** Number of approvals shown; the API and the command line list all. */
 const QUEUE_SHOWN = 50
+/** All that happened to approvals; what waits is what was requested and has no later event. */
+const TAKEN: readonly Taken[] = [
+  {
+    name: 'events',
+    label: 'Every request on record, and what became of it',
+    params: { types: 'ApprovalRequested,ApprovalGranted,ApprovalDenied,ApprovalExpired,ApprovalWithdrawn' },
+  },
+]
 
 const QueueQuery = z.object({
   /** Size of the log at the shown moment. */
@@ -54,6 +63,14 @@ export const approvalQueue = pageRoute({
         <>
           <Unreadable runs={unreadable} />
           <ApprovalList approvals={items.map(approvalOf)} {...queue} asOf={asOf} />
+          {mayOpen(READ_TENANT, view.caller) && (
+            <TakenAnswer
+              view={view}
+              question="Approvals: calls that wait for somebody to approve them"
+              answers={TAKEN}
+              treeSize={asOf}
+            />
+          )}
         </>
       ),
     }

@@ -1,4 +1,5 @@
 /** @module The auditors' questions as pages: one per named query, generated from the table of queries. */
+import type { Child } from 'hono/jsx'
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_TENANT, READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
@@ -14,6 +15,7 @@ import { pageRoute, Refused, type View } from '../page.ts'
 import { AuditForm } from '../parts/audit-form.tsx'
 import { AuditTable, titleOf } from '../parts/audit-table.tsx'
 import { PeriodChips } from '../parts/period-fields.tsx'
+import { TakenAnswer } from '../parts/taken-answer.tsx'
 import { AUDIT, auditPath, SERVICE, withQuery } from '../paths.ts'
 import { type AuditFilters, filtersOf } from './audit-filters.ts'
 import { placeOf, placeText, queryAudit } from './audit-query.ts'
@@ -30,7 +32,7 @@ export const auditIndexPage = pageRoute({
     body: (
       <>
         <h1>Audit</h1>
-        <p class="muted">Each question is answered as of one size of the log, and asking is itself put on record.</p>
+        <p class="muted">Each question is answered as of one size of the log, and asking is itself recorded.</p>
         <ul class="questions">
           {Object.entries(AUDIT_QUERIES).map(([name, { summary }]) => (
             <li class="card">
@@ -77,6 +79,7 @@ export const auditPage = pageRoute({
         page={page}
         missing={missing}
         narrowed={narrowed}
+        taken={page && <TakenAsked view={view} name={name as AuditQueryName} filters={filters} page={page} />}
       />
     )
     return { title: titleOf(name), nav, scripts: ['zones.js', 'event-detail.js'], body }
@@ -112,9 +115,11 @@ interface BodyProps {
   readonly page: AuditPage | undefined
   readonly missing: string | undefined
   readonly narrowed: boolean
+  /** The answer in words, with its downloads. */
+  readonly taken: Child
 }
 
-function AuditBody({ name, definition, typed, page, missing, narrowed }: BodyProps) {
+function AuditBody({ name, definition, typed, page, missing, narrowed, taken }: BodyProps) {
   const next = page && placeText(page)
   return (
     <>
@@ -155,7 +160,31 @@ function AuditBody({ name, definition, typed, page, missing, narrowed }: BodyPro
           </span>
         </nav>
       )}
+      {taken}
     </>
+  )
+}
+
+interface TakenAskedProps {
+  readonly view: View<AuditParams>
+  readonly name: AuditQueryName
+  readonly filters: AuditFilters
+  readonly page: AuditPage
+}
+
+function TakenAsked({ view, name, filters: { filter, typed, extra, narrowed }, page }: TakenAskedProps) {
+  const { since, until, ...others } = filter
+  const { by, seed } = extra
+  const { since: _, until: __, ...said } = typed
+  return (
+    <TakenAnswer
+      view={view}
+      question={`${titleOf(name)}: ${AUDIT_QUERIES[name].summary.replaceAll('`', '')}`}
+      answers={[{ name, params: { ...others, since, until, by, seed } }]}
+      filters={{ ...said, by, seed, ...(narrowed && { types: 'what agents and people did' }) }}
+      period={{ since, until }}
+      treeSize={page.asOf.treeSize}
+    />
   )
 }
 
@@ -174,7 +203,7 @@ function Answer({ definition, page }: { readonly definition: AuditQueryDefinitio
     return <AuditTable columns={definition.columns} items={page.items as readonly JsonObject[]} />
   return (
     <div class="empty">
-      <p class="empty-title">Nothing of the kind is on record</p>
+      <p class="empty-title">Nothing of the kind is recorded</p>
     </div>
   )
 }

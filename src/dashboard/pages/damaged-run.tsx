@@ -60,7 +60,7 @@ function DamagedRun({ run, detail, rows, from, last, isAuditor }: DamagedProps) 
         <p>
           The ledger writes nothing more to this run and makes no state, no sums and no picture of it. Keep a copy of
           the store as it is, run <code>countersign verify</code>, which names every fault, and restore the run from a
-          copy. {isAuditor && <a href={`${LOG}#integrity`}>Every fault on record</a>}
+          copy. {isAuditor && <a href={`${LOG}#integrity`}>All recorded faults</a>}
         </p>
       </div>
       <section aria-labelledby="events-title">

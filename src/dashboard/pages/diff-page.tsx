@@ -57,7 +57,7 @@ export const diffPage = pageRoute({
             {diff.changes === 0 ? 'Nothing changed.' : `${plural(diff.changes, 'change')}.`}{' '}
             <a href={eventPath(run, from.revision)}>Event {from.revision}</a> to{' '}
             <a href={eventPath(run, to.revision)}>event {to.revision}</a>. Findings are what the policy of the run says
-            of this change taken in one go; what was found at each handoff stands in its own event.
+            of this change taken in one go; what was found at each handoff is in its own event.
           </p>
           <DiffTable diff={diff} beforeTitle={`Step ${from.step}`} afterTitle={`Step ${to.step}`} />
         </>

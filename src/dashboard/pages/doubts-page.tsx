@@ -1,16 +1,22 @@
 /** @module Calls in doubt of the whole tenant: only a person can decide how they ended. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { READ_OWN_PAYLOADS } from '../../access/access.ts'
+import { READ_OWN_PAYLOADS, READ_TENANT } from '../../access/access.ts'
+import { mayOpen } from '../../access/check-access.ts'
 import { seeOther } from '../answer.tsx'
 import { orRefused, pageRoute } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
+import { type Taken, TakenAnswer } from '../parts/taken-answer.tsx'
 import { Unreadable } from '../parts/unreadable.tsx'
 import { DOUBTS, resolvePath, runPath, withQuery } from '../paths.ts'
 import { clipped } from '../visible.ts'
 
 const PAGE_ROWS = 50
 const ARGS_CHARS = 200
+/** Each row of it has its status. */
+const TAKEN: readonly Taken[] = [
+  { name: 'open-calls', label: 'Calls without an outcome, with their status: claimed or in-doubt' },
+]
 
 const Place = z.string().regex(/^[^~]{1,64}~[^~]{1,256}~\d{1,16}$/, 'takes the place that a page before it named')
 
@@ -20,7 +26,8 @@ export const doubtsPage = pageRoute({
   path: '/doubts',
   access: READ_OWN_PAYLOADS,
   query: DoubtsQuery,
-  handle: async ({ c, deps, caller, query }) => {
+  handle: async (view) => {
+    const { c, deps, caller, query } = view
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))
     const [startedAt = '', runId = '', claim = ''] = query.after?.split('~') ?? []
     const after = query.after === undefined ? {} : { after: { startedAt, runId, claim: Number(claim) } }
@@ -35,6 +42,13 @@ export const doubtsPage = pageRoute({
         <>
           <Unreadable runs={unreadable} />
           <Doubts items={items} next={place} isFirst={query.after === undefined} resolved={query.resolved} />
+          {mayOpen(READ_TENANT, caller) && (
+            <TakenAnswer
+              view={view}
+              question="Calls in doubt: nobody can tell whether they were executed"
+              answers={TAKEN}
+            />
+          )}
         </>
       ),
     }
@@ -57,8 +71,8 @@ function Doubts({ items, next, isFirst, resolved }: DoubtsProps) {
       </div>
       {resolved !== undefined && (
         <p class="notice notice-good" role="status">
-          The resolution of call <Data text={resolved} /> is on record. Nothing was run: the run goes on when its
-          program resumes it, and a rollback is carried on by <code>recover()</code>.
+          The resolution of call <Data text={resolved} /> is recorded. Nothing was run: the run goes on when its program
+          resumes it, and a rollback is carried on by <code>recover()</code>.
         </p>
       )}
       <p class="muted">

@@ -10,6 +10,7 @@ import { pageRoute, Refused } from '../page.ts'
 const OPEN = [
   /^runs\/[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\/(export|bundle)$/,
   /^(export|bundle)$/,
+  /^answers\/[a-z-]{1,40}$/,
   /^log\/(checkpoint|key|timestamp)$/,
   /^log\/events\/[0-9a-f-]{36}\/proof\.tlog-proof$/,
 ]

@@ -52,7 +52,7 @@ function opened({ c, deps, caller, query, session }: View<LiveQuery>, run: strin
   const place = c.req.header('last-event-id') ?? query.after
   const text = place === undefined ? undefined : deps.ledger.places.open(nameOf(caller.tenant), place)
   if (place !== undefined && text === undefined)
-    throw new Refused({ code: 'invalid-cursor', detail: 'The place that the page stands at cannot be read.' })
+    throw new Refused({ code: 'invalid-cursor', detail: 'The place that the page shows cannot be read.' })
   const after = text?.slice(0, POSITION_CHARS).trimEnd()
   // The stream sends a last frame when its session ends; with the page's pace it would break off instead.
   const { pace: _, ...reader } = caller

@@ -173,7 +173,7 @@ const rootAsSigned = (digest: string): string => toBase64(Buffer.from(digest.sli
 function Checkpoints({ points }: { readonly points: readonly GrowthPoint[] }) {
   return (
     <section class="card" aria-labelledby="checkpoints-title">
-      <h2 id="checkpoints-title">Checkpoints on record</h2>
+      <h2 id="checkpoints-title">Recorded checkpoints</h2>
       <div class="table-scroll">
         <table class="listed">
           <thead>

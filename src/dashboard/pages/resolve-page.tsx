@@ -45,11 +45,11 @@ export const resolveForm = pageRoute({
 function resolutionIn(form: ReadonlyMap<string, string>): z.output<typeof ResolveCall> | string {
   const [outcome, reason = '', text = ''] = ['outcome', 'reason', 'result'].map((name) => form.get(name)?.trim())
   if (outcome !== 'executed' && outcome !== 'not-executed') return 'Say whether the call was executed.'
-  if (reason === '') return 'Say how you know: it stands on record.'
+  if (reason === '') return 'Say how you know: it is recorded.'
   if (reason.length > REASON_MAX_CHARS) return `The reason takes at most ${REASON_MAX_CHARS} characters.`
   if (outcome === 'not-executed' && text !== '') return 'What was not executed has no result: leave it empty.'
   const result = text === '' ? { ok: true as const, value: null } : parseStrictText(text)
-  if (!result.ok) return 'The result is no JSON: a text stands in double quotes, such as "p-7".'
+  if (!result.ok) return 'The result is not JSON: put text in double quotes, such as "p-7".'
   const body = { outcome, evidence: { reason }, ...(outcome === 'executed' && { result: result.value }) }
   const checked = ResolveCall.safeParse(body)
   return checked.success ? checked.data : 'The result cannot be recorded as it is.'

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { READ_TENANT } from '../../access/access.ts'
 import { pageRoute } from '../page.ts'
 import { Badge, Data, Time } from '../parts/data.tsx'
+import { TakenAnswer } from '../parts/taken-answer.tsx'
 
 /** Number of newest entries of each; the API and the command line have the others. */
 const ROWS = 50
@@ -13,7 +14,8 @@ export const servicePage = pageRoute({
   path: '/service',
   access: READ_TENANT,
   query: z.object({}),
-  handle: async ({ deps, caller }) => {
+  handle: async (view) => {
+    const { deps, caller } = view
     const { service } = deps.ledger
     const [history, tokens] = await Promise.all([
       service.history({ limit: ROWS }),
@@ -36,7 +38,7 @@ export const servicePage = pageRoute({
             title="Starts, ends, settings, keys"
             items={history.items}
             cells={({ type, ...item }) => [labelOf(textOf(type)), detailsOf(item)]}
-            none="Nothing is on record yet."
+            none="Nothing is recorded yet."
           />
           <ServiceTable
             heads={['Time', 'Subject', 'Details']}
@@ -44,6 +46,14 @@ export const servicePage = pageRoute({
             items={tokens.items}
             cells={({ subject, type: _, forTenant: __, ...item }) => [textOf(subject), detailsOf(item)]}
             none="No token of this tenant was issued by countersign token."
+          />
+          <TakenAnswer
+            view={view}
+            question="What was done to the ledger, and the tokens of this tenant"
+            answers={[
+              { name: 'service', label: 'Starts, ends, settings, keys' },
+              { name: 'tokens', label: 'Tokens' },
+            ]}
           />
         </>
       ),

@@ -104,7 +104,7 @@ export function signIn(inputs: SignInDeps): (c: DashboardContext) => Promise<Res
   }
 }
 
-const NOT_RECORDED = 'Who signs in goes on record first, and the store takes no record now. Please try again later.'
+const NOT_RECORDED = 'A sign-in is recorded first, and the store accepts no record now. Please try again later.'
 
 /** Records the sign-in in the access record (LOG-31). If that fails, the reader is let in anyway to look for the cause, unless every read must be recorded. */
 async function recordSignIn({ ledger, log, strictAccess }: DashboardDeps, caller: Principal): Promise<boolean> {
@@ -112,7 +112,7 @@ async function recordSignIn({ ledger, log, strictAccess }: DashboardDeps, caller
     await ledger.audit?.record(caller, { query: 'sign-in' })
     return true
   } catch (error) {
-    log.error({ err: error, tenant: caller.tenant }, 'a sign-in could not be put on record')
+    log.error({ err: error, tenant: caller.tenant }, 'a sign-in could not be recorded')
     return !strictAccess
   }
 }

@@ -9,7 +9,8 @@ import { numberIn, textIn } from '../item-members.ts'
 import { pageRoute } from '../page.ts'
 import { Fact } from '../parts/fact.tsx'
 import { PeriodChips, PeriodFields } from '../parts/period-fields.tsx'
-import { SpendChart } from '../parts/spend-chart.tsx'
+import { Estimated, SpendChart } from '../parts/spend-chart.tsx'
+import { TakenAnswer } from '../parts/taken-answer.tsx'
 import { auditPath, SPEND } from '../paths.ts'
 import type { Reserved } from '../spend-bars.ts'
 import { asOfIn } from './audit-filters.ts'
@@ -25,6 +26,9 @@ const CHARTS = [
   ['model', 'By model'],
   ['run', 'By run'],
 ] as const
+
+/** Every group of each, where the charts show the largest. */
+const TAKEN = [['tenant', 'Total'], ['day', 'By day'], ...CHARTS] as const
 
 const SpendQuery = z.object({
   since: When.optional(),
@@ -55,7 +59,21 @@ export const spendPage = pageRoute({
       ask('day', DAYS, treeSize),
       ...CHARTS.map(([by]) => ask(by, GROUPS, treeSize)),
     ])
-    const body = <SpendBody query={view.query} total={total} held={held} days={days} charts={charts} />
+    const body = (
+      <>
+        <SpendBody query={view.query} total={total} held={held} days={days} charts={charts} />
+        <TakenAnswer
+          view={view}
+          question="Spend: tokens and money by day, agent, model and run, and what is reserved"
+          answers={[
+            ...TAKEN.map(([by, label]) => ({ name: 'spend', label, params: { ...filter, by } }) as const),
+            { name: 'open-reservations', label: 'Reservations without an end', params: filter },
+          ]}
+          period={filter}
+          treeSize={treeSize}
+        />
+      </>
+    )
     return { title: 'Spend', nav: 'spend', scripts: ['zones.js'], body }
   },
 })
@@ -128,6 +146,7 @@ function Totals({ page, reserved }: TotalsProps) {
         <Fact label={`Spent${textIn(item, 'currency') === undefined ? '' : `, ${textIn(item, 'currency')}`}`}>
           {money(textIn(item, 'cost') ?? '0', textIn(item, 'currency'))}{' '}
           <span class="muted">{plural(numberIn(item, 'tokens') ?? 0, 'token')}</span>
+          <Estimated item={item} />
         </Fact>
       ))}
       <Fact label="Reserved, not spent">

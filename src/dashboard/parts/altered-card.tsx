@@ -29,7 +29,7 @@ export function AlteredCard({ integrity: { faults, scrub }, log, note }: Altered
         {broken ? (
           <>
             <Badge kind="bad" text="yes" />{' '}
-            {present > 0 ? `${plural(present, 'event')} on record as broken` : `The log stopped: ${log?.stopped}`}
+            {present > 0 ? `${plural(present, 'event')} recorded as broken` : `The log stopped: ${log?.stopped}`}
           </>
         ) : (
           <NothingBroken scrub={scrub} past={faults.length} />

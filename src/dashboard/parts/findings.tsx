@@ -22,7 +22,7 @@ export function Findings({ found }: { readonly found: RefusedHandoff }) {
       </ol>
       {findingsTotal > findings.length && (
         <p class="notice">
-          {count(findingsTotal)} findings were made; the first {plural(findings.length, 'one')} are on record.
+          {count(findingsTotal)} findings were made; the first {plural(findings.length, 'one')} are recorded.
         </p>
       )}
       {found.provenance === undefined && (

@@ -34,7 +34,9 @@ export function HandOver({ run, caller }: HandOverProps) {
             with Node alone.
           </p>
           <h3>Exports</h3>
-          <p class="muted">Each export is put on record with who took it. A cut one says so when it is verified.</p>
+          <p class="muted">
+            Each export is recorded with the name of who took it. A cut one says so when it is verified.
+          </p>
           <ul class="formats">
             {FORMATS.map(([format, label, what]) => (
               <li>

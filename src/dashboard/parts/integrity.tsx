@@ -47,8 +47,8 @@ export function NothingBroken({ scrub, past = 0 }: Pick<IntegrityState, 'scrub'>
     <>
       <Badge kind={isRead ? 'good' : 'open'} text={isRead ? 'nothing found' : 'not read yet'} />{' '}
       {past === 0
-        ? 'No event is on record as broken.'
-        : `${plural(past, 'event')} on record as broken once: the whole store was read since, and is whole.`}
+        ? 'No event is recorded as broken.'
+        : `${plural(past, 'event')} once recorded as broken: the whole store was read since, and is whole.`}
     </>
   )
 }

@@ -8,7 +8,7 @@ import type { Row } from '../run-row.ts'
 import { clipped } from '../visible.ts'
 import { Data, Time } from './data.tsx'
 import { PartList, QuestionCard } from './question-card.tsx'
-import { OtherSpending } from './spend-chart.tsx'
+import { Estimated, OtherSpending } from './spend-chart.tsx'
 
 type Since = { readonly since: string | undefined }
 
@@ -101,6 +101,7 @@ export function SpendCard({ spend, since }: Pick<Overview, 'spend'> & Since) {
             <span class="amount">
               {money(textIn(item, 'cost') ?? '0', textIn(item, 'currency'))}
               <span class="muted"> {count(numberIn(item, 'tokens') ?? 0)} tokens</span>
+              <Estimated item={item} />
             </span>
           </a>
         )}
@@ -117,10 +118,10 @@ export function SpendCard({ spend, since }: Pick<Overview, 'spend'> & Since) {
 
 export function ReaderCard({ readers }: Pick<Overview, 'readers'>) {
   return (
-    <QuestionCard title="Who read what?" all={{ href: auditPath('access'), text: 'Every reading on record' }}>
+    <QuestionCard title="Who read what?" all={{ href: auditPath('access'), text: 'All recorded reads' }}>
       <PartList
         part={readers.ok ? { ...readers, value: readers.value.items } : readers}
-        none="Nobody's reading is on record yet."
+        none="No read is recorded yet."
         row={(reader) => <ReaderLine {...reader} />}
       />
       {readers.ok && readers.value.ofNewest !== undefined && (

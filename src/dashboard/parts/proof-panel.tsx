@@ -87,7 +87,7 @@ function SealVerdict({ faults, kid }: Pick<ProofPanelProps, 'faults' | 'kid'>) {
   if (faults.length === 0) {
     return (
       <>
-        For this page it computed anew the mac of the header under its key <code>{kid}</code>, the digest of salt and
+        For this page it computed again the mac of the header under its key <code>{kid}</code>, the digest of salt and
         body, the place and the link to the event before: all fit. A browser has no such key and cannot check the mac.
       </>
     )

@@ -75,7 +75,7 @@ function NotUndone({ run, spans, story }: { readonly run: Run; readonly spans: r
   if (spans.length === 0) return null
   return (
     <div class="notice notice-bad">
-      <h2>{plural(spans.length, 'compensation')} failed: what the call did stands</h2>
+      <h2>{plural(spans.length, 'compensation')} failed: what the call did was not undone</h2>
       <ul>
         {spans.map(({ tool, compensates = '', from, to = from, toTime }) => (
           <li>

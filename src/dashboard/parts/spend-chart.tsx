@@ -43,9 +43,21 @@ export function SpendChart({ title, by, items, reserved, rest, query }: SpendCha
 export function OtherSpending({ sum, groups = 'more' }: { readonly sum: JsonObject; readonly groups?: string }) {
   return (
     <>
-      and {count(numberIn(sum, 'groups') ?? 0)} {groups}: {money(textIn(sum, 'cost') ?? '0', textIn(sum, 'currency'))},{' '}
-      {count(numberIn(sum, 'tokens') ?? 0)} tokens
+      and {count(numberIn(sum, 'groups') ?? 0)} {groups}: {money(textIn(sum, 'cost') ?? '0', textIn(sum, 'currency'))}
+      <Estimated item={sum} />, {count(numberIn(sum, 'tokens') ?? 0)} tokens
     </>
+  )
+}
+
+/** The part of a sum that is estimated, if there is any. */
+export function Estimated({ item }: { readonly item: JsonObject }) {
+  const [cost, tokens] = [textIn(item, 'estimatedCost') ?? '0', numberIn(item, 'estimatedTokens') ?? 0]
+  if (cost === '0' && tokens === 0) return null
+  return (
+    <span class="muted">
+      {' '}
+      (of it estimated: {money(cost, textIn(item, 'currency'))}, {count(tokens)} tokens)
+    </span>
   )
 }
 
@@ -80,7 +92,10 @@ function Bars({ title, by, scale }: Pick<SpendChartProps, 'title' | 'by'> & { re
               </span>
             </th>
             <th scope="col" class="number">
-              Cost
+              Reported
+            </th>
+            <th scope="col" class="number">
+              Estimated
             </th>
             <th scope="col" class="number">
               Tokens
@@ -104,7 +119,7 @@ const BAR_MIN_PX = 4
 const widthOf = (part: number): number => (part === 0 ? 0 : Math.max(BAR_MIN_PX, Math.round(part * BAR_PX)))
 
 function Row({ bar, by, currency }: { readonly bar: Bar; readonly by: string; readonly currency: string | undefined }) {
-  const { key, cost, tokens, reservedCost, reservedTokens, spent, reserved } = bar
+  const { key, reportedCost, estimatedCost, tokens, reservedCost, reservedTokens, spent, reserved } = bar
   const [spentPx, reservedPx] = [widthOf(spent), widthOf(reserved)]
   return (
     <tr>
@@ -133,9 +148,10 @@ function Row({ bar, by, currency }: { readonly bar: Bar; readonly by: string; re
         </svg>
       </td>
       <td class="number">
-        {money(cost, currency)}
+        {money(reportedCost, currency)}
         {reservedCost !== '0' && <span class="sub muted">{money(reservedCost, currency)} reserved</span>}
       </td>
+      <td class="number estimated">{estimatedCost === '0' ? '' : money(estimatedCost, currency)}</td>
       <td class="number muted">
         {count(tokens)} tokens
         {reservedTokens > 0 && <span class="sub">{count(reservedTokens)} reserved</span>}

@@ -20,14 +20,14 @@ export function StampCard({ stamp, stamping }: StampCardProps) {
       <h2 id="stamp-title">The last time-stamp</h2>
       {stamping?.late === true && stamping.dueSinceMs !== undefined && (
         <p class="notice notice-warn" role="status">
-          A time-stamp has been due since <Time time={timeOf(stamping.dueSinceMs)} />, and none is on record.
+          A time-stamp has been due since <Time time={timeOf(stamping.dueSinceMs)} />, and none is recorded.
         </p>
       )}
       {stamp === undefined ? (
         <p class="muted">
           {stamping === undefined
             ? 'No authority time-stamps these checkpoints: the times of events rest on the ledger\u2019s own clock (set one with serve --timestamp-url).'
-            : 'None is on record yet: it comes behind a checkpoint.'}
+            : 'None is recorded yet: it follows a checkpoint.'}
         </p>
       ) : (
         <Stamp stamp={stamp} />

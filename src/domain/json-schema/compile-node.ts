@@ -51,7 +51,7 @@ export function compileDocument(root: JsonObject, work: Work): Check {
     },
     name: (anchor, { schema, pointer }) => {
       if ((anchors.get(anchor) ?? schema) !== schema) {
-        throw new SyntaxError(`${formatPointer(pointer)}: the anchor ${anchor} stands for another schema already`)
+        throw new SyntaxError(`${formatPointer(pointer)}: the anchor ${anchor} is already that of another schema`)
       }
       anchors.set(anchor, schema)
     },

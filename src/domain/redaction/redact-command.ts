@@ -150,11 +150,29 @@ function* redactLeaf(
 
 function* namesIn(command: RunCommand, body: JsonObject, { names }: Members): Generator<[string, Json]> {
   if (command.kind === 'signal') yield ['/name', command.name]
+  if (command.kind === 'start') yield* namesOfStart(body)
   for (const name of names) {
     const value = name.split('/').reduce<Json | undefined>(memberOf, body)
     // Skips digests that a runtime computed: the value behind the digest is redacted at its own place.
     if (value !== undefined && !(typeof value === 'string' && value.startsWith('sha256:'))) yield [`/${name}`, value]
   }
+}
+
+/** Agents with a budget, and the texts of the policy except its rules of redaction, which name what they look for. */
+function* namesOfStart({ budget, policy }: JsonObject): Generator<[string, Json]> {
+  const agents = memberOf(budget, 'agents')
+  if (isJsonObject(agents ?? null)) yield ['/budget/agents', Object.keys(agents as JsonObject)]
+  if (!isJsonObject(policy ?? null)) return
+  for (const [name, value] of Object.entries(policy as JsonObject))
+    if (name !== 'redaction') yield [`/policy/${name}`, [...textsIn(value)]]
+}
+
+/** Names of members and texts, at any depth. Numbers in a policy are limits and no values. */
+function* textsIn(value: Json): Generator<string> {
+  if (typeof value === 'string') yield value
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) yield* Object.keys(value)
+  for (const each of Object.values(value)) yield* textsIn(each as Json)
 }
 
 function memberOf(value: Json | undefined, name: string): Json | undefined {
@@ -169,7 +187,7 @@ function* nameFault(names: Iterable<[string, Json]>, redaction: Redaction): Pace
     if (found === undefined) continue
     return refusal(
       'redacted-name',
-      `what the rule ${found.rule} leaves out stands in a name, and names are never left out: use another one`,
+      `what the rule ${found.rule} leaves out is in a name, and names are never left out: use another one`,
       { pointer, evidence: { rule: found.rule } },
     )
   }

@@ -13,6 +13,7 @@ export function questionOf({ question, newestFirst }: PlannedQuestion): AnswerQu
     ...(by !== undefined && { by }),
     ...(seed !== undefined && { seed }),
     ...(newestFirst && { order: 'desc' as const }),
+    ...(name === 'spend' && { estimates: true as const }),
     ...(filter.text !== undefined && { words: 2 as const }),
   }
 }

@@ -151,7 +151,7 @@ const BOUND = refusal(
 const UNPROVABLE =
   'is answered by the index of the ledger alone, and a bundle proves what it leaves out: take it away here, or export in a line format'
 const NOT_OF_LOG =
-  "does not follow from the tenant's log alone: when a key was announced stands in the ledger's own. Export the answer as jsonl or csv, which the ledger signs"
+  "does not follow from the tenant's log alone: the time at which a key was announced is in the ledger's own. Export the answer as jsonl or csv, which the ledger signs"
 const NO_CHECKPOINT =
   'there is nothing that a checkpoint covers: the log is empty or has stopped; run "countersign verify" if it holds events'
 

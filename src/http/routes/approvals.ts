@@ -1,5 +1,12 @@
 /** @module Approvals: the calls that wait for a decision, and the decision. */
+
 import { z } from 'zod'
+import {
+  ApprovalAnswer,
+  ApprovalsAnswer,
+  DecisionAnswer,
+  PendingApprovalsAnswer,
+} from '../../../schemas/answers/waiting.ts'
 import { DecideApproval } from '../../../schemas/approval.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS } from '../../access/access.ts'
 import { json, problemResponse } from '../answers.ts'
@@ -23,6 +30,7 @@ export const approvalRoutes: readonly GuardedRoute[] = [
     summary:
       'What somebody in the tenant can still decide, or could at a size of the log: calls that wait, with their arguments',
     tag,
+    answer: PendingApprovalsAnswer,
     access: READ_ALL_APPROVALS,
     query: ListQuery,
     handle: listPending,
@@ -31,6 +39,7 @@ export const approvalRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/approvals',
     summary: 'Approvals of a run, decided or not, in order of request',
     tag,
+    answer: ApprovalsAnswer,
     access: READ_APPROVALS,
     ofThePast: true,
     read: (ledger, ...request) => ledger.approvals(...request),
@@ -39,6 +48,7 @@ export const approvalRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/approvals/{approval}',
     summary: 'One approval: who asks for which call, with which arguments, why, until when, and who said what',
     tag,
+    answer: ApprovalAnswer,
     access: READ_APPROVALS,
     query: AsOfQuery,
     handle: (context) =>
@@ -50,6 +60,7 @@ export const approvalRoutes: readonly GuardedRoute[] = [
     tag,
     access: DECIDE_APPROVALS,
     kind: 'grant',
+    answer: DecisionAnswer,
     body: DecideApproval,
     command: (body, approvalId) => ({ kind: 'grant', approvalId, body }),
   }),
@@ -59,6 +70,7 @@ export const approvalRoutes: readonly GuardedRoute[] = [
     tag,
     access: DECIDE_APPROVALS,
     kind: 'deny',
+    answer: DecisionAnswer,
     body: DecideApproval,
     command: (body, approvalId) => ({ kind: 'deny', approvalId, body }),
   }),
@@ -68,6 +80,7 @@ export const approvalRoutes: readonly GuardedRoute[] = [
     tag,
     access: DECIDE_APPROVALS,
     kind: 'withdraw',
+    answer: DecisionAnswer,
     body: DecideApproval,
     command: (body, approvalId) => ({ kind: 'withdraw', approvalId, body }),
   }),

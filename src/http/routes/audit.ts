@@ -1,6 +1,9 @@
 /** @module Routes for auditors: one per named query, generated from the table of queries, and an event by its id. */
+
 import { z } from 'zod'
 import { NOT_SEARCHED } from '../../../schemas/answer-trailer.ts'
+import { AUDIT_ANSWERS, SERVICE_ANSWERS } from '../../../schemas/answers/audit.ts'
+import { EventAnswer } from '../../../schemas/answers/history.ts'
 import type { FilterName } from '../../../schemas/audit-fields.ts'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import { UUID_PATTERN } from '../../../schemas/header.ts'
@@ -37,6 +40,7 @@ export const auditRoutes: readonly GuardedRoute[] = [
     path: '/v1/audit/events/{event}',
     summary: 'One event of the tenant by its id: the sealed record',
     tag,
+    answer: EventAnswer,
     access: READ_TENANT_RECORDED_BEHIND,
     query: NoQuery,
     handle: (context) => withAudit(context, (audit) => oneEvent(context, audit)),
@@ -49,6 +53,7 @@ function queryRoute(name: AuditQueryName): GuardedRoute {
     path: `/v1/audit/${name}`,
     summary: definition.summary,
     tag,
+    answer: AUDIT_ANSWERS[definition.shape],
     access: READ_TENANT_RECORDED_BEHIND,
     query: paramsOf(name, definition),
     handle: (context) => withAudit(context, (audit) => answer(context as RequestContext<Params>, audit, name)),
@@ -84,6 +89,7 @@ function serviceRoute(
     path: `/v1/audit/${name}`,
     summary,
     tag,
+    answer: SERVICE_ANSWERS[name],
     access: READ_TENANT,
     query: z.strictObject({ ...picked(filters), cursor: CursorText.optional(), limit: Limit.optional() }),
     handle: (context) => withSlot(context, () => answered(context as ServiceAsk)),

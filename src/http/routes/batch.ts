@@ -1,5 +1,7 @@
 /** @module Several commands in one request: each gets the status and body that it would have had in a request of its own. */
+
 import { z } from 'zod'
+import { BatchAnswers } from '../../../schemas/answers/system.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { RUN_ID_PATTERN } from '../../../schemas/names.ts'
 import { JsonRecord } from '../../../schemas/values.ts'
@@ -61,6 +63,7 @@ export function batchRoute(ops: ReadonlyMap<string, BatchOp>): GuardedRoute {
     path: '/v1/batch',
     summary: `Up to ${BATCH_MAX_ITEMS} commands: {items: [{run, op, call?, reservation?, fork?, approval?, signal?, traceparent?, body}]} -> {items: [{status, body}]}`,
     tag: 'runs',
+    answer: BatchAnswers,
     access: WRITE_NAMED_RUNS,
     query: NoQuery,
     body: BatchBody,

@@ -1,5 +1,7 @@
 /** @module The budget: reserve before a call, settle or release after it, record usage. */
+
 import { z } from 'zod'
+import { BudgetAnswer, ReleasedAnswer, ReservedAnswer, UsageAnswer } from '../../../schemas/answers/budget.ts'
 import { PostReservation, PostUsage, ReleaseReservation, SettleReservation } from '../../../schemas/requests.ts'
 import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse, problemResponse } from '../answers.ts'
@@ -25,6 +27,7 @@ export const budgetRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/budget',
     summary: 'Limits and spend, and reservations page by page, oldest first',
     tag,
+    answer: BudgetAnswer,
     access: READ_RUNS,
     query: BudgetQuery,
     handle: readBudget,
@@ -35,6 +38,7 @@ export const budgetRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'reserve',
+    answer: ReservedAnswer,
     body: PostReservation,
     command: (body) => ({ kind: 'reserve', body }),
     location: (_, runPath) => `${runPath}/budget`,
@@ -45,6 +49,7 @@ export const budgetRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'settle-reservation',
+    answer: UsageAnswer,
     body: SettleReservation,
     command: (body, reservationId) => ({ kind: 'settle-reservation', reservationId, body }),
   }),
@@ -54,6 +59,7 @@ export const budgetRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'release',
+    answer: ReleasedAnswer,
     body: ReleaseReservation,
     command: (body, reservationId) => ({ kind: 'release', reservationId, body }),
   }),
@@ -63,6 +69,7 @@ export const budgetRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'usage',
+    answer: UsageAnswer,
     body: PostUsage,
     command: (body) => ({ kind: 'usage', body }),
     location: (_, runPath) => `${runPath}/budget`,

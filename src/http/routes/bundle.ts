@@ -1,5 +1,7 @@
 /** @module The evidence bundle: a tar that can be verified offline. */
+
 import { z } from 'zod'
+import { RunKeysAnswer } from '../../../schemas/answers/history.ts'
 import { type EventQuery, EventQueryParams } from '../../../schemas/event-query.ts'
 import { DISCLOSE_KEYS, EXPORT } from '../../access/access.ts'
 import { BUNDLE_CONTENT_TYPE, prepareBundle } from '../../export/bundle/issue-bundle.ts'
@@ -37,8 +39,9 @@ export const bundleRoutes: readonly GuardedRoute[] = [
     ...readRoute({
       path: '/v1/runs/{run}/keys/disclose',
       summary:
-        'Give away the keys of a run that has ended; RunKeyDisclosed goes on record first, and nothing may follow it',
+        'Give away the keys of a run that has ended; RunKeyDisclosed is recorded first, and nothing may follow it',
       tag: 'history',
+      answer: RunKeysAnswer,
       access: DISCLOSE_KEYS,
       query: NoQuery,
       handle: disclosedKeys,

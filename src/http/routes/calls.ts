@@ -1,7 +1,19 @@
 /** @module Tool calls: claim, settle, renew, resolve, read; and the rollback that undoes them. */
+
 import { z } from 'zod'
+import {
+  CallAnswer,
+  CallsAnswer,
+  CaptureAnswer,
+  ClaimAnswer,
+  CompensationAnswer,
+  CompensationsAnswer,
+  OpenCallsAnswer,
+  SettledCallAnswer,
+} from '../../../schemas/answers/calls.ts'
 import { RecordCapture } from '../../../schemas/capture.ts'
 import { ClaimCall, RenewCall, ResolveCall, SettleCall, StartCompensation } from '../../../schemas/requests.ts'
+import { JsonValue } from '../../../schemas/values.ts'
 import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse, json, jsonText, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
@@ -59,6 +71,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'claim',
+    answer: ClaimAnswer,
     takesValue: true,
     body: ClaimCall,
     command: (body) => ({ kind: 'claim', body }),
@@ -70,6 +83,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     summary:
       'Calls without an outcome, of all runs, newest run first: `in-doubt` are those that wait for somebody to resolve them; `equalTo` takes the id of an open call, and lists it and those with its tool and arguments',
     tag,
+    answer: OpenCallsAnswer,
     access: READ_PAYLOADS,
     query: OpenCallsQuery,
     handle: listOpenCalls,
@@ -79,6 +93,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/calls',
     summary: 'Calls with status, attempts and outcome, in order of claim',
     tag,
+    answer: CallsAnswer,
     ofThePast: true,
     read: (ledger, ...request) => ledger.calls(...request),
   }),
@@ -86,6 +101,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/calls/{call}',
     summary: 'One call',
     tag,
+    answer: CallAnswer,
     access: READ_PAYLOADS,
     query: NoQuery,
     handle: async ({ deps, caller, run, item, path }) => foundResponse(await deps.ledger.call(caller, run, item), path),
@@ -96,6 +112,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'settle',
+    answer: SettledCallAnswer,
     takesValue: true,
     body: SettleCall,
     command: (body, callId) => ({ kind: 'settle', callId, body }),
@@ -106,6 +123,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'renew',
+    answer: SettledCallAnswer,
     body: RenewCall,
     command: (body, callId) => ({ kind: 'renew', callId, body }),
   }),
@@ -115,6 +133,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'resolve',
+    answer: SettledCallAnswer,
     takesValue: true,
     body: ResolveCall,
     command: (body, callId) => ({ kind: 'resolve', callId, body }),
@@ -126,6 +145,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'capture',
+    answer: CaptureAnswer,
     body: RecordCapture,
     command: (body) => ({ kind: 'capture', body }),
   }),
@@ -134,6 +154,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     summary:
       'A large value of a run, by the digest in `argsRef`, `resultRef`, `inputRef` or `outputRef`: its canonical JSON text',
     tag,
+    answer: JsonValue,
     access: READ_PAYLOADS,
     query: NoQuery,
     handle: async (context) => {
@@ -149,6 +170,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag: 'compensations',
     access: WRITE_RUNS,
     kind: 'compensate',
+    answer: CompensationAnswer,
     body: StartCompensation,
     command: (body) => ({ kind: 'compensate', body }),
     location: (_, runPath) => `${runPath}/compensations`,
@@ -157,6 +179,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/compensations',
     summary: "The rollback's plan with the state of each action",
     tag: 'compensations',
+    answer: CompensationsAnswer,
     access: READ_PAYLOADS,
     query: NoQuery,
     handle: async (context) => {

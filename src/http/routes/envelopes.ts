@@ -1,4 +1,12 @@
 /** @module Handoffs: post, list, read their findings; and the manifests that restrict agents. */
+import {
+  EnvelopeAnswer,
+  EnvelopesAnswer,
+  FindingsAnswer,
+  JudgementAnswer,
+  ManifestAnswer,
+  ManifestsAnswer,
+} from '../../../schemas/answers/handoffs.ts'
 import { PostEnvelope, RecordJudgement, RegisterManifest } from '../../../schemas/requests.ts'
 import { READ_PAYLOADS, READ_RUNS, SET_MANIFESTS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'
@@ -17,16 +25,18 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'envelope',
+    answer: EnvelopeAnswer,
     body: PostEnvelope,
     command: (body) => ({ kind: 'envelope', body }),
     location: ({ revision }, runPath) => `${runPath}/context?revision=${revision}`,
   }),
   commandRoute({
     path: '/v1/runs/{run}/judgements',
-    summary: 'Put on record what a judge says of an accepted handoff',
+    summary: 'Record what a judge says of an accepted handoff',
     tag,
     access: WRITE_RUNS,
     kind: 'judgement',
+    answer: JudgementAnswer,
     body: RecordJudgement,
     command: (body) => ({ kind: 'judgement', body }),
   }),
@@ -35,6 +45,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/envelopes',
     summary: 'Envelopes, accepted and rejected, oldest first',
     tag,
+    answer: EnvelopesAnswer,
     ofThePast: true,
     read: (ledger, ...request) => ledger.envelopes(...request),
   }),
@@ -43,6 +54,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/findings',
     summary: 'Findings of rejected envelopes, and warnings of accepted ones',
     tag,
+    answer: FindingsAnswer,
     ofThePast: true,
     read: (ledger, ...request) => ledger.findings(...request),
   }),
@@ -52,6 +64,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     tag,
     access: SET_MANIFESTS,
     kind: 'manifest',
+    answer: ManifestAnswer,
     body: RegisterManifest,
     command: (body) => ({ kind: 'manifest', body }),
     location: (_, runPath) => `${runPath}/manifests`,
@@ -60,6 +73,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/manifests',
     summary: 'Manifests in force',
     tag,
+    answer: ManifestsAnswer,
     access: READ_RUNS,
     query: NoQuery,
     handle: async (context) => {

@@ -1,5 +1,7 @@
 /** @module The history of a run and of the tenant, page by page. All pages of one listing are one snapshot. */
+
 import { z } from 'zod'
+import { EventsAnswer } from '../../../schemas/answers/history.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { READ_PAYLOADS, READ_TENANT } from '../../access/access.ts'
 import type { EventFilter, SealedPlaces } from '../../ledger/ledger.ts'
@@ -30,6 +32,7 @@ export const eventRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/events',
     summary: "A run's events by revision: the sealed records",
     tag,
+    answer: EventsAnswer,
     access: READ_PAYLOADS,
     query: RunQuery,
     handle: (context) => withSlot(context, () => runEvents(context), 'events'),
@@ -38,6 +41,7 @@ export const eventRoutes: readonly GuardedRoute[] = [
     path: '/v1/events',
     summary: "The tenant's events in store order",
     tag,
+    answer: EventsAnswer,
     access: READ_TENANT,
     query: TenantQuery,
     handle: (context) => withSlot(context, () => tenantEvents(context), 'events'),

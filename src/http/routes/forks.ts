@@ -1,4 +1,5 @@
 /** @module Forks: open one over the current context, report each branch, join; and read them. */
+import { BranchAnswer, ForkAnswer, ForksAnswer, JoinAnswer } from '../../../schemas/answers/forks.ts'
 import { JoinFork, ReportBranch, StartFork } from '../../../schemas/requests.ts'
 import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
 import { commandRoute } from '../command-route.ts'
@@ -14,6 +15,7 @@ export const forkRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'fork',
+    answer: ForkAnswer,
     body: StartFork,
     command: (body) => ({ kind: 'fork', body }),
     location: (_, runPath) => `${runPath}/forks`,
@@ -22,6 +24,7 @@ export const forkRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/forks',
     summary: 'Forks with the state of each branch, oldest first',
     tag,
+    answer: ForksAnswer,
     access: READ_PAYLOADS,
     ofThePast: true,
     read: (ledger, ...request) => ledger.forks(...request),
@@ -32,6 +35,7 @@ export const forkRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'branch',
+    answer: BranchAnswer,
     body: ReportBranch,
     command: (body, forkId) => ({ kind: 'branch', forkId, body }),
     location: (_, runPath) => `${runPath}/forks`,
@@ -42,6 +46,7 @@ export const forkRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'join',
+    answer: JoinAnswer,
     body: JoinFork,
     command: (body, forkId) => ({ kind: 'join', forkId, body }),
     location: ({ revision }, runPath) => `${runPath}/context?revision=${revision}`,

@@ -1,4 +1,5 @@
 /** @module Events that fail verification, and the progress of the scrub. */
+import { IntegrityAnswer } from '../../../schemas/answers/history.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import { json } from '../answers.ts'
@@ -8,8 +9,9 @@ import { type GuardedRoute, readRoute } from '../route.ts'
 export const integrityRoutes: readonly GuardedRoute[] = [
   readRoute({
     path: '/v1/integrity',
-    summary: 'Events on record as broken, and the last whole pass of the scrub',
+    summary: 'Events recorded as broken, and the last whole pass of the scrub',
     tag: 'history',
+    answer: IntegrityAnswer,
     access: READ_TENANT_RECORDED_BEHIND,
     query: NoQuery,
     handle: async ({ deps, caller }) => {

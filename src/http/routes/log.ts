@@ -1,5 +1,12 @@
 /** @module The tenant's Merkle log: checkpoint, tiles and proofs in the C2SP formats, so that public tools can check them. */
+
 import { z } from 'zod'
+import {
+  ConsistencyAnswer,
+  InclusionAnswer,
+  SuccessionsAnswer,
+  TimestampAnswer,
+} from '../../../schemas/answers/history.ts'
 import { UUID_PATTERN } from '../../../schemas/header.ts'
 import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import type { LeafQuery, LogAnswer, LogRefusalCode, TenantLogs } from '../../ledger/log/tenant-logs.ts'
@@ -40,6 +47,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     summary:
       'The last time-stamped checkpoint: its signed text, the answer of the authority (TimeStampResp of RFC 3161), and a proof that the last checkpoint continues it',
     tag,
+    answer: TimestampAnswer,
     access,
     query: NoQuery,
     handle: (context) => withLogs(context, (logs) => timestamp(context, logs)),
@@ -58,6 +66,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     path: '/v1/log/successions',
     summary: 'Signed notes in which earlier keys of the logs name those that followed them, oldest first',
     tag,
+    answer: SuccessionsAnswer,
     access,
     query: NoQuery,
     handle: (context) => withLogs(context, (logs) => json(200, logs.successions())),
@@ -77,6 +86,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     path: '/v1/log/proof/inclusion',
     summary: 'That an event, by id or index, is in the tree of a size; by default that of the last checkpoint',
     tag,
+    answer: InclusionAnswer,
     access,
     query: InclusionQuery,
     handle: (context) => withLogs(context, (logs) => inclusion(context, logs)),
@@ -85,6 +95,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     path: '/v1/log/proof/consistency',
     summary: 'That the tree of one size begins with that of a smaller one; by default up to the last checkpoint',
     tag,
+    answer: ConsistencyAnswer,
     access,
     query: ConsistencyQuery,
     handle: (context) => withLogs(context, (logs) => consistency(context, logs)),
@@ -187,7 +198,7 @@ const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
   'no-checkpoint': 'no checkpoint was signed yet',
   'log-stopped':
     'no checkpoint was signed, and none will be: the log stopped at an event that does not verify, or is gone; run "countersign verify", and put the event back from a copy',
-  'being-made': 'the file of the logs is being made anew from the store: ask again',
+  'being-made': 'the file of the logs is being rebuilt from the store: ask again',
   'not-in-log': "there is no such event in this tenant's log",
   'not-published':
     'the event is in the log and no checkpoint covers it yet: one is signed within seconds, or, where log.db is being rebuilt, once that is done',

@@ -1,6 +1,8 @@
 /** @module Runs: start, list, read, end; and the context they have established. */
+
 import { z } from 'zod'
-import { ContextAnswer, RunAnswer, StartAnswer } from '../../../schemas/answers/runs.ts'
+import { RewoundAnswer } from '../../../schemas/answers/handoffs.ts'
+import { ContextAnswer, EndAnswer, RunAnswer, RunsAnswer, StartAnswer } from '../../../schemas/answers/runs.ts'
 import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { CompleteRun, FailRun, LeaveRun, Rollback, StartRun } from '../../../schemas/requests.ts'
@@ -61,6 +63,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs',
     summary: 'List runs, newest first',
     tag,
+    answer: RunsAnswer,
     access: READ_RUNS,
     query: ListQuery,
     handle: listRuns,
@@ -90,6 +93,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'rollback',
+    answer: RewoundAnswer,
     body: Rollback,
     command: (body) => ({ kind: 'rollback', body }),
   }),
@@ -108,6 +112,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'complete',
+    answer: EndAnswer,
     takesValue: true,
     body: CompleteRun,
     command: (body) => ({ kind: 'complete', body }),
@@ -118,6 +123,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'fail',
+    answer: EndAnswer,
     body: FailRun,
     command: (body) => ({ kind: 'fail', body }),
   }),

@@ -35,7 +35,7 @@ export const subjectRoutes: readonly GuardedRoute[] = [
       query: NoQuery,
       body: EraseSubject,
       answer: ErasureAnswer,
-      answers: { 202: 'On record; it waits for the end of the open runs that are named.' },
+      answers: { 202: 'Recorded; it waits for the end of the open runs that are named.' },
       handle: erased,
     }),
     method: 'post',

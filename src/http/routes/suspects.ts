@@ -1,5 +1,7 @@
 /** @module Suspects: accepted changes without an explanation, and their review by a person. */
+
 import { z } from 'zod'
+import { OpenSuspectsAnswer, ReviewAnswer, SuspectsAnswer } from '../../../schemas/answers/handoffs.ts'
 import { ReviewSuspects } from '../../../schemas/requests.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS } from '../../access/access.ts'
 import { commandRoute } from '../command-route.ts'
@@ -15,6 +17,7 @@ export const suspectRoutes: readonly GuardedRoute[] = [
     path: '/v1/suspects',
     summary: "Open suspects of the tenant's open runs, newest run first: what changed where, by whom, unexplained",
     tag,
+    answer: OpenSuspectsAnswer,
     access: READ_ALL_APPROVALS,
     query: z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() }),
     handle: (context) => listOverRuns(context, (page) => context.deps.ledger.openSuspects(context.caller, page)),
@@ -23,6 +26,7 @@ export const suspectRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/suspects',
     summary: 'Open suspects of a run, oldest first, and how many there are',
     tag,
+    answer: SuspectsAnswer,
     access: READ_APPROVALS,
     ofThePast: true,
     read: async (ledger, ...request) => {
@@ -38,6 +42,7 @@ export const suspectRoutes: readonly GuardedRoute[] = [
     tag,
     access: DECIDE_APPROVALS,
     kind: 'review',
+    answer: ReviewAnswer,
     body: ReviewSuspects,
     command: (body) => ({ kind: 'review', body }),
   }),

@@ -1,5 +1,6 @@
 /** @module Routes without a token (health, public keys, the API's description, the problem pages), and the metrics. */
 
+import { HealthAnswer, KeySetAnswer, ProblemTextAnswer, ReadinessAnswer } from '../../../schemas/answers/system.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { METRICS } from '../../access/access.ts'
 import { ACKNOWLEDGED, type LedgerStats, NOTES_GONE } from '../../ledger/ledger-stats.ts'
@@ -25,15 +26,25 @@ const openRoutes: readonly OpenRoute[] = [
     path: '/healthz',
     summary: 'The process answers',
     tag,
+    answer: HealthAnswer,
     handle: (_, { version }) => json(200, { status: 'ok', version }),
   },
-  { access: 'open', method: 'get', path: '/readyz', summary: 'Ready for requests', tag, handle: readiness },
+  {
+    access: 'open',
+    method: 'get',
+    path: '/readyz',
+    summary: 'Ready for requests',
+    tag,
+    answer: ReadinessAnswer,
+    handle: readiness,
+  },
   {
     access: 'open',
     method: 'get',
     path: '/.well-known/jwks.json',
     summary: 'Public keys that check the tokens made here',
     tag,
+    answer: KeySetAnswer,
     handle: (_, { jwks }) => json(200, jwks() as never, { 'cache-control': 'public, max-age=60' }),
   },
   {
@@ -42,6 +53,7 @@ const openRoutes: readonly OpenRoute[] = [
     path: '/problems/{code}',
     summary: 'What a problem means and what to do about it',
     tag,
+    answer: ProblemTextAnswer,
     handle: problemPage,
   },
 ]

@@ -19,6 +19,7 @@ import { NotOnRecordError } from '../identity/ledger-facts.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
+import { type KnownEnd, refuseLostEnd } from '../read/lost-end.ts'
 import { expectedNext } from '../read/verified-events.ts'
 
 /** Interval between two events of a tenant, in milliseconds; the reads in between share one event. */
@@ -36,6 +37,8 @@ export interface AccessLogDeps {
   readonly memory: MemoryBudget
   /** UUID of this start of the process. */
   readonly writer: string
+  /** What the log knows of a stream; absent if no log is kept. */
+  readonly knownHead?: KnownEnd | undefined
 }
 
 interface Waiting {
@@ -77,7 +80,7 @@ export class AccessLog implements AsyncDisposable {
     const account = this.#deps.memory.account('access')
     // Counted twice: as a waiting entry, and as part of the text of its event.
     const release = account.take(2 * (weigh(entry) + textBytes(tenant)), tenant)
-    if (release === undefined) throw new OverloadedError('too many reads wait to be put on record', RETRY_MS)
+    if (release === undefined) throw new OverloadedError('too many reads wait to be recorded', RETRY_MS)
     try {
       await new Promise<void>((recorded, failed) => {
         const writer = this.#writer(tenant)
@@ -117,6 +120,7 @@ export class AccessLog implements AsyncDisposable {
     const { store, sealer } = this.#deps
     const stream = accessStream(tenant, this.#deps.writer)
     const head = await store.head(stream)
+    await refuseLostEnd(this.#deps, stream, head)
     if (head === NO_STREAM) return firstExpectation(stream)
     for await (const [record] of store.readStream(stream, { from: head, to: head })) {
       if (record !== undefined) return expectedNext(sealer, record)
@@ -157,7 +161,7 @@ export class AccessLog implements AsyncDisposable {
     // The current head of the stream is looked up before the next append.
     writer.at = undefined
     const retryAfterMs = result.kind === 'unavailable' ? result.retryAfterMs : RETRY_MS
-    throw new NotOnRecordError(`the read cannot be put on record now (${result.kind})`, retryAfterMs)
+    throw new NotOnRecordError(`the read cannot be recorded now (${result.kind})`, retryAfterMs)
   }
 }
 

@@ -231,7 +231,7 @@ export class AuditProjection {
       const charges = foldCharges(state, { type, data: charged } as unknown as RecordedEvent)
       const same = before.nothingOpen && holdsNothing(state) && state.currency === before.currency
       if (!same) changes.states.set(stream, state)
-      return charges.map(({ cost, estimated: _, ...charge }) => ({ ...charge, costNano: signedNano(cost) }))
+      return charges.map(({ cost, ...charge }) => ({ ...charge, costNano: signedNano(cost) }))
     } catch {
       return []
     }

@@ -56,7 +56,7 @@ export const AUDIT_QUERIES = {
   },
   search: {
     summary:
-      'Events whose payloads, results, errors and reasons hold the words of `text`, with the place where they stand',
+      'Events whose payloads, results, errors and reasons hold the words of `text`, with the place where they are',
     shape: 'events',
     filters: EVERY,
     required: ['text'],
@@ -105,7 +105,16 @@ export const AUDIT_QUERIES = {
     summary: 'Tokens and money, summed from the events by run, agent, model, day, month or tenant; one row a currency',
     shape: 'spend',
     filters: by('run', 'who', 'model', 'any', 'when'),
-    columns: ['key', 'tokens', 'cost', 'currency'],
+    columns: [
+      'key',
+      'tokens',
+      'cost',
+      'reportedTokens',
+      'reportedCost',
+      'estimatedTokens',
+      'estimatedCost',
+      'currency',
+    ],
   },
   overshoots: {
     summary: 'Usage that came to light over a limit (reservations that a limit refused are under `refusals`)',
@@ -134,7 +143,7 @@ export const AUDIT_QUERIES = {
     columns: ['leaf', 'time', 'type', 'run', 'revision', 'actor', 'seal'],
   },
   keys: {
-    summary: 'Each sealing key: its period on record, what it sealed, and what it sealed outside of that period',
+    summary: 'Each sealing key: its recorded period, what it sealed, and what it sealed outside of that period',
     shape: 'keys',
     filters: by('run', 'when'),
     columns: ['kid', 'announced', 'retired', 'events', 'first', 'last', 'before', 'after'],
@@ -145,6 +154,13 @@ export const AUDIT_QUERIES = {
     filters: ['actor', 'actorContains', ...by('run', 'when')],
     preset: { types: ['AccessRecorded', 'ExportStarted', 'ExportIssued'] },
     columns: ['at', 'until', 'actor', 'principal', 'query', 'run', 'reads', 'filters', 'count', 'verdict'],
+  },
+  reviews: {
+    summary: 'Reviews that were signed off: by whom, of which query, as of which size of the log, and what they found',
+    shape: 'events',
+    filters: by('who', 'any', 'key', 'when'),
+    preset: { types: ['ReviewSigned'] },
+    columns: ['leaf', 'time', 'actor', 'principal', 'detail', 'seal'],
   },
   verifications: {
     summary: 'The verification history: replays and verifications with their verdicts',

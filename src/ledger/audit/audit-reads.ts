@@ -2,8 +2,10 @@
  * @module The audit queries as HTTP, the command line, exports and the dashboard see them: named queries over the events of one tenant, each as of a
  * size of its log. The table of queries is in `audit-queries.ts`.
  */
+import type { ReviewAnswer } from '../../../schemas/answers/reviews.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { SignReview } from '../../../schemas/review.ts'
 import type { AccessRead } from '../../access/audit-trail.ts'
 import type { Caller } from '../../access/caller.ts'
 import type { Position } from '../../store/event-store.ts'
@@ -196,3 +198,8 @@ export class DamagedIndexError extends Error {
     this.revision = revision
   }
 }
+
+export type SignedReview = { readonly ok: true; readonly value: ReviewAnswer } | AuditRefusal
+
+/** Resolves once the review is recorded. Refused if the query, its filters or the size of the log are not valid. */
+export type SignsReviews = (caller: Caller, asked: SignReview) => Promise<SignedReview>

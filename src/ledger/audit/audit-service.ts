@@ -141,7 +141,7 @@ export class AuditService implements UnrecordedReads {
     const { text } = question.filter
     const phrases = text === undefined ? undefined : parsePhrases(text)
     if (text !== undefined && (phrases === undefined || phrases.length > SEARCH_MAX_TERMS)) {
-      const detail = `text takes 1 to ${SEARCH_MAX_TERMS} words; words in double quotes stand together and count once`
+      const detail = `text takes 1 to ${SEARCH_MAX_TERMS} words; words in double quotes must be adjacent and count once`
       return { ok: false, code: 'invalid-query', detail }
     }
     const { tenant } = caller

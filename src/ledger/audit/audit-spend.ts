@@ -1,5 +1,6 @@
 /** @module Sums of spending: from precomputed sums of whole blocks of the log if the filter allows it, otherwise from the single charges. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RunEventType } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { fromNano } from '../../../schemas/money.ts'
 import { ScanWindow } from '../../resources/scan-window.ts'
@@ -28,21 +29,46 @@ export async function spendAnswer(
 ): Promise<GroupAnswer> {
   const { limit } = ask
   const groups = by === 'run' ? await spendOfRuns(index, ask) : await spendOfLog(index, ask, by)
-  const items = groups.slice(0, limit).map((group) => spendItem(group, by))
+  const items = groups.slice(0, limit).map((group) => spendItem(group, { by, filter: ask.filter }))
   const last = groups[limit - 1]
   return { items, ...(groups.length > limit && last !== undefined && { next: [last.key, last.currency ?? ''] }) }
 }
 
-function spendItem({ key, tokens, costNano, currency }: SpendGroup, by: SpendBy): JsonObject {
+/** Types of events that may charge a run: the figures of a run are sums over its events of these types (HTTP-77). */
+const CHARGED_BY = [
+  'UsageRecorded',
+  'ReservationExpired',
+  'EnvelopeAccepted',
+  'EnvelopeRejected',
+  'BranchOffered',
+  'BranchReceived',
+] as const satisfies readonly RunEventType[]
+
+function spendItem(group: SpendGroup, { by, filter }: { readonly by: SpendBy } & Pick<GroupAsk, 'filter'>): JsonObject {
+  const { key, currency } = group
+  const { since, until } = filter
+  const period = [since && `&since=${since}`, until && `&until=${until}`].filter(Boolean).join('')
   return {
     key,
     by,
-    tokens,
-    cost: fromNano(costNano),
+    ...amountsOf(group),
     currency: currency ?? null,
     ...(by === 'run' && {
-      links: { run: `/v1/runs/${key}`, events: `/v1/audit/events?run=${key}&types=UsageRecorded` },
+      links: { run: `/v1/runs/${key}`, events: `/v1/audit/events?run=${key}&types=${CHARGED_BY.join(',')}${period}` },
     }),
+  }
+}
+
+type Amounts = Pick<SpendGroup, 'tokens' | 'costNano' | 'estimatedTokens' | 'estimatedNano'>
+
+function amountsOf({ tokens, costNano, estimatedTokens, estimatedNano }: Amounts): JsonObject {
+  return {
+    tokens,
+    cost: fromNano(costNano),
+    reportedTokens: tokens - estimatedTokens,
+    reportedCost: fromNano(costNano - estimatedNano),
+    estimatedTokens,
+    estimatedCost: fromNano(estimatedNano),
   }
 }
 
@@ -62,7 +88,7 @@ export async function largestSpend(
   }
   const { groups, rest } = largest.ended()
   if (isTime) groups.sort(compareSpend)
-  return { items: groups.map((group) => spendItem(group, by)), rest }
+  return { items: groups.map((group) => spendItem(group, { by, filter: ask.filter })), rest }
 }
 
 function compareAmounts(a: SpendGroup, b: SpendGroup): number {
@@ -70,10 +96,8 @@ function compareAmounts(a: SpendGroup, b: SpendGroup): number {
   return b.tokens - a.tokens || compareBytes(a.key, b.key)
 }
 
-interface Rest {
-  groups: number
-  tokens: number
-  costNano: bigint
+interface Rest extends Amounts {
+  readonly groups: number
 }
 
 /** Keeps a limited number of groups per currency, and the sums of those that it drops. */
@@ -98,20 +122,17 @@ class Largest {
 
   ended(): { readonly groups: SpendGroup[]; readonly rest: readonly JsonObject[] } {
     for (const [currency, kept] of this.#kept) this.#cut(currency, kept)
-    const rest = [...this.#rest].map(([currency, { groups, tokens, costNano }]) => {
-      return { currency: currency === '' ? null : currency, groups, tokens, cost: fromNano(costNano) }
+    const rest = [...this.#rest].map(([currency, { groups, ...amounts }]) => {
+      return { currency: currency === '' ? null : currency, groups, ...amountsOf(amounts) }
     })
     return { groups: [...this.#kept.values()].flat(), rest }
   }
 
   #cut(currency: string, kept: SpendGroup[]): void {
     kept.sort(this.#compare)
-    for (const { tokens, costNano } of kept.splice(this.#limit)) {
-      const rest = this.#rest.get(currency) ?? { groups: 0, tokens: 0, costNano: 0n }
-      rest.groups += 1
-      rest.tokens += tokens
-      rest.costNano += costNano
-      this.#rest.set(currency, rest)
+    for (const group of kept.splice(this.#limit)) {
+      const rest = this.#rest.get(currency)
+      this.#rest.set(currency, { groups: 1 + (rest?.groups ?? 0), ...(rest ? addAmounts(rest, group) : group) })
     }
   }
 }
@@ -197,7 +218,16 @@ function summingTo(limit: number): Summing<SpendGroup> {
 }
 
 function addSpend(a: SpendGroup, b: SpendGroup): SpendGroup {
-  return { ...a, tokens: a.tokens + b.tokens, costNano: a.costNano + b.costNano }
+  return { ...a, ...addAmounts(a, b) }
+}
+
+function addAmounts(a: Amounts, b: Amounts): Amounts {
+  return {
+    tokens: a.tokens + b.tokens,
+    costNano: a.costNano + b.costNano,
+    estimatedTokens: a.estimatedTokens + b.estimatedTokens,
+    estimatedNano: a.estimatedNano + b.estimatedNano,
+  }
 }
 
 type SpendKey = Pick<SpendGroup, 'key' | 'currency'>

@@ -9,6 +9,7 @@ import type { Followed } from '../followed.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import { type Indexing, LOCAL } from '../indexing.ts'
 import type { Effects, Log } from '../ports.ts'
+import type { KnownEnd } from '../read/lost-end.ts'
 import { QuietFollower } from '../read/quiet-follower.ts'
 import { AccessLog } from './access-log.ts'
 import { type ApprovalsAsOfDeps, approvalsAsOf } from './approvals-as-of.ts'
@@ -43,6 +44,8 @@ export interface OpenAuditDeps {
   readonly waitMs?: number | undefined
   /** The store belongs to another writer: reads are not recorded. */
   readonly readOnly?: boolean | undefined
+  /** What the log knows of a stream; absent if no log is kept. */
+  readonly knownHead?: KnownEnd | undefined
 }
 
 export interface OpenAudit extends AsyncDisposable {
@@ -92,7 +95,7 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   lag.watchBuilding(() => (indexing.remote === undefined ? projection.building : indexing.remote.indexBuilding))
   const building = { waitMs, progress: () => indexing.remote?.indexing ?? projection.progress }
   const catchUp = () => orBuilding(follower.catchUp(), building)
-  const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })
+  const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory, knownHead: deps.knownHead })
   const payloads = new PayloadReads({ log, effects, warn: (fields, message) => deps.log.warn(fields, message) })
   const service = new AuditService({ store, index, sealer, catchUp, remote })
   const recording = readOnly === true ? { log: NO_LOG, payloads: NOBODY } : { log, payloads }

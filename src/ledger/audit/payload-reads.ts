@@ -57,7 +57,7 @@ export class PayloadReads implements AsyncDisposable {
     }
     if (this.#counted.size + this.#underWay >= ENTRIES_MAX) {
       this.#flushSoon(nowMs)
-      throw new OverloadedError('too many reads wait to be put on record', RETRY_MS)
+      throw new OverloadedError('too many reads wait to be recorded', RETRY_MS)
     }
     const reader = { actor, ...(principal !== undefined && { principal }), ...(via !== undefined && { via: [...via] }) }
     const entry = { at, ...reader, query: QUERY, ...(run !== '' && { run }) }
@@ -93,7 +93,7 @@ export class PayloadReads implements AsyncDisposable {
     if (failed !== undefined) {
       this.#failedMs = this.#deps.effects.nowMs()
       const fields = { err: failed.reason as unknown, readers: this.#counted.size }
-      this.#deps.warn(fields, 'who read bodies could not be put on record yet')
+      this.#deps.warn(fields, 'who read bodies could not be recorded yet')
     }
   }
 

@@ -6,6 +6,7 @@ import { ledgerStream } from '../../../schemas/names.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
 import { type AppendResult, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
 import { wasWritten } from '../../store/was-written.ts'
+import { type KnownEnd, refuseLostEnd } from '../read/lost-end.ts'
 import { expectedNext } from '../read/verified-events.ts'
 import { type Fact, type FactDeps, sealFact } from './append-fact.ts'
 
@@ -17,17 +18,23 @@ const APPEND_AGAIN_MAX = 8
 const APPEND_AGAIN_MS = 5
 const RETRY_AFTER_MS = 1_000
 
+export interface LedgerFactsDeps extends FactDeps {
+  /** What the log knows of a stream; absent if no log is kept. */
+  readonly knownHead?: KnownEnd | undefined
+}
+
 export class LedgerFacts {
-  readonly #deps: FactDeps
+  readonly #deps: LedgerFactsDeps
   readonly #turns = new Map<string, Promise<void>>()
 
-  constructor(deps: FactDeps) {
+  constructor(deps: LedgerFactsDeps) {
     this.#deps = deps
   }
 
   /**
-   * Resolves once the fact is durable. Throws `NotOnRecordError` if the store does not accept it; it may or may not have been written then. `exists`
-   * is evaluated on everything before the place of the fact: if two processes find the same fact, only one records it.
+   * Resolves once the fact is durable. Throws `NotOnRecordError` if the store does not accept it, which may or may not have written it then, and
+   * `DamagedStreamError` if the end of the stream is lost (LOG-70). `exists` is evaluated on everything before the place of the fact: if two processes
+   * find the same fact, only one records it.
    */
   async record(fact: Omit<Fact, 'at'>, exists?: () => Promise<boolean>): Promise<void> {
     const before = this.#turns.get(fact.tenant) ?? Promise.resolve()
@@ -59,6 +66,7 @@ export class LedgerFacts {
   async #expectation(stream: string): Promise<Expectation> {
     const { store, sealer } = this.#deps
     const head = await store.head(stream)
+    await refuseLostEnd(this.#deps, stream, head)
     if (head === NO_STREAM) return firstExpectation(stream)
     for await (const page of store.readStream(stream, { from: head, to: head })) {
       const [record] = page

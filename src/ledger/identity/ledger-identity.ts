@@ -8,7 +8,9 @@ import { checkRecord, firstExpectation, nextExpectation } from '../../signing/ch
 import { currentKey, ringIndex } from '../../signing/key-ring.ts'
 import { type AppendResult, type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
 import type { Effects, KeySource, Log } from '../ports.ts'
-import { appendFact } from './append-fact.ts'
+import { type KnownEnd, refuseLostEnd } from '../read/lost-end.ts'
+import { DamagedStreamError } from '../read/verified-events.ts'
+import { appendFact, type Fact } from './append-fact.ts'
 import type { LogKeys } from './log-keys.ts'
 import type { Sealer } from './sealer.ts'
 import { loadSnapshot, type SnapshotDeps, type SystemStream, saveSnapshot } from './system-snapshot.ts'
@@ -40,6 +42,8 @@ export interface LedgerIdentityDeps extends Pick<SnapshotDeps, 'views'> {
   readonly origin?: string | undefined
   /** The store belongs to another writer: no ledger is founded and no rotation is recorded. */
   readonly readOnly?: boolean | undefined
+  /** What the log knows of a stream; absent if no log is kept. */
+  readonly knownHead?: KnownEnd | undefined
 }
 
 /**
@@ -93,8 +97,17 @@ async function found(deps: LedgerIdentityDeps): Promise<string | undefined> {
   const data = { v: 1, ledgerId, origin, kid, verifierKey: deps.logKeys.verifiers(origin)[0]?.text ?? '' }
   const at = firstExpectation(SYSTEM_STREAM)
   // Whether it was written is determined by reading the stream again.
-  const result = await appendFact(deps, { tenant: SYSTEM_TENANT, type: 'LedgerCreated', data, at })
-  return reasonOf(result)
+  return reasonOf(await appendedNext(deps, { tenant: SYSTEM_TENANT, type: 'LedgerCreated', data, at }))
+}
+
+/** Throws `IdentityError` where the fact would take the place of a lost one (LOG-70). */
+async function appendedNext(deps: LedgerIdentityDeps, fact: Fact): Promise<AppendResult> {
+  try {
+    await refuseLostEnd(deps, fact.at.stream, fact.at.revision - 1)
+  } catch (error) {
+    throw error instanceof DamagedStreamError ? new IdentityError('ledger-damaged', error.message) : error
+  }
+  return appendFact(deps, fact)
 }
 
 function reasonOf(result: AppendResult): string | undefined {
@@ -196,7 +209,7 @@ export async function recordRotations(deps: LedgerIdentityDeps): Promise<void> {
     if (tries > 0) await effects.sleep(ROTATE_AGAIN_MS * 2 ** tries)
     tries += 1
     const { type, data } = pending
-    reason = reasonOf(await appendFact(deps, { tenant: SYSTEM_TENANT, type, data, at: known.next }))
+    reason = reasonOf(await appendedNext(deps, { tenant: SYSTEM_TENANT, type, data, at: known.next }))
   }
 }
 

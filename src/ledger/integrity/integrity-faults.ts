@@ -74,7 +74,7 @@ export class IntegrityFaults {
     } catch (error) {
       this.#deps.log.warn(
         { err: error },
-        'which events are on record as broken could not be read: what was known stands',
+        'which events are recorded as broken could not be read: what was known still counts',
       )
     }
     return this.#rows
@@ -112,7 +112,7 @@ export class IntegrityFaults {
     this.#last = this.#last.then(work).catch((error: unknown) => {
       // The next reader that meets the fault tries again.
       this.#known.delete(place)
-      this.#deps.log.warn({ err: error, ...fault }, 'a broken seal could not be put on record yet')
+      this.#deps.log.warn({ err: error, ...fault }, 'a broken seal could not be recorded yet')
     })
   }
 

@@ -96,7 +96,7 @@ async function acknowledged(
     if (await isRecorded(deps, { caller, data, place }))
       return answered(deps, tenant, { status: 'acknowledged', ...seen.lost })
   }
-  const detail = 'what is lost there changed while it was put on record: nothing was written; ask again'
+  const detail = 'what is lost there changed while it was recorded: nothing was written; try again'
   return { ok: false, refusal: refusal('contended', detail, { retryAfterMs: 1_000 }) }
 }
 

@@ -260,7 +260,7 @@ export class CheckpointSigner {
 
   async #sign({ row: { tenant, size }, at, root }: Reread): Promise<SignedCheckpoint | undefined> {
     if (at === undefined) {
-      this.#alarm(tenant, `${ledgerStream(tenant)} was not written by this ledger: no checkpoint can be put on record`)
+      this.#alarm(tenant, `${ledgerStream(tenant)} was not written by this ledger: no checkpoint can be recorded`)
       return undefined
     }
     const signer = noteSigner(this.#projection.logName(tenant), this.#deps.logKeys.signer)

@@ -96,7 +96,7 @@ async function brought({ deps: { logStore, log, starting }, projection }: Guard)
   if (logStore.progress() === undefined)
     log.info(
       {},
-      'the logs are made anew from the whole store, and held against the last checkpoints, before anything is served',
+      'the logs are rebuilt from the whole store, and held against the last checkpoints, before anything is served',
     )
   starting?.onCatchUp()
   let reports = 0

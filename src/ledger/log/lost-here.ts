@@ -43,30 +43,55 @@ const MISSING_MAX = 100
 const OF_THE_BODY: ReadonlySet<string> = new Set(['data-digest', 'data-not-canonical'])
 
 export async function lostHere(deps: LostHereDeps, place: LostPlace): Promise<LostHere> {
-  const leaves = leavesFrom(deps, place)
-  return leaves.has(place.revision) ? byItsLeaf(deps, place, leaves) : byItsNeighbours(deps, place)
+  const near = leavesFrom(deps, place, await leavesBefore(deps, place))
+  if (near(place.revision) !== undefined) return byItsLeaf(deps, place, near)
+  // The event before it may have been moved.
+  const all = leavesFrom(deps, place, 0)
+  return all(place.revision) === undefined ? byItsNeighbours(deps, place) : byItsLeaf(deps, place, all)
 }
 
-/** Index of the leaf of each event of the stream from the place on, by revision. */
-function leavesFrom({ logStore }: LostHereDeps, { tenant, stream, revision }: LostPlace): ReadonlyMap<number, number> {
+/** Number of leaves up to the event before the place in its stream, behind which its own leaf lies; 0 if the store has no such event. */
+async function leavesBefore(
+  { store, logStore }: LostHereDeps,
+  { tenant, stream, revision }: LostPlace,
+): Promise<number> {
+  const before = revision === 0 ? undefined : await readOne(store, { stream, revision: revision - 1 })
+  const size = logStore.log(tenant)?.size ?? 0
+  const places = { leaves: logStore, comparePositions: store.comparePositions }
+  return before === undefined ? 0 : leavesUpTo(places, { tenant, size }, before.position)
+}
+
+/** Index of the leaf of an event of the stream; leaves are read only as far as they are asked for (LOG-71). */
+type LeafOf = (revision: number) => number | undefined
+
+function leavesFrom({ logStore }: LostHereDeps, { tenant, stream, revision }: LostPlace, from: number): LeafOf {
   const found = new Map<number, number>()
   const size = logStore.log(tenant)?.size ?? 0
-  for (let from = 0; from < size; from += PLACES_AT_ONCE)
-    for (const [index, name, at] of logStore.leafPlaces(tenant, from, Math.min(size, from + PLACES_AT_ONCE)))
-      if (name === stream && at >= revision) found.set(at, index)
-  return found
+  const end = logStore.stream(stream)?.nextRevision ?? 0
+  let read = from
+  return (at) => {
+    // The log knows no event behind its end of the stream.
+    if (at > revision && at >= end) return found.get(at)
+    while (!found.has(at) && read < size) {
+      const to = Math.min(size, read + PLACES_AT_ONCE)
+      for (const [index, name, each] of logStore.leafPlaces(tenant, read, to))
+        if (name === stream) found.set(each, index)
+      read = to
+    }
+    return found.get(at)
+  }
 }
 
 /** The log has leaves for these events: counts how many consecutive ones are lost in the same way. */
 async function byItsLeaf(
   deps: LostHereDeps,
   { tenant, stream, revision }: LostPlace,
-  indexes: ReadonlyMap<number, number>,
+  leafOf: LeafOf,
 ): Promise<LostHere> {
   const leaves: Body['leaves'] = []
   let first: ReturnType<typeof faultAt> | undefined
   for (let at = revision; leaves.length < ACKNOWLEDGED_MAX; at += 1) {
-    const index = indexes.get(at)
+    const index = leafOf(at)
     const hash = index === undefined ? undefined : leafHashAt(deps.logStore, { tenant, index })
     if (index === undefined || hash === undefined) break
     const fault = faultAt(deps, await readOne(deps.store, { stream, revision: at }), hash)

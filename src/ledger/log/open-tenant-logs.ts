@@ -154,7 +154,7 @@ function fillWhenRenewed({ logStore, log }: LogDeps, indexing: LogIndexing, sign
   const stop = logStore.onRenewed(() => {
     renewed += 1
     setImmediate(() => {
-      fill().catch((error: unknown) => failed(error, { log }, 'the logs could not be made anew'))
+      fill().catch((error: unknown) => failed(error, { log }, 'the logs could not be rebuilt'))
     })
   })
   return { stop, isBeingMade: () => filled < renewed }

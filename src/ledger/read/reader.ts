@@ -296,7 +296,7 @@ function isEqual(a: Json, b: Json | undefined): boolean {
 }
 
 function resolvedBefore({ callId, status }: CallState, { resolved = null }: JsonObject): CommandResponse {
-  const detail = 'this call was resolved before, in another way: a resolution is said once, and stands'
+  const detail = 'this call was resolved before, in another way: a resolution is final'
   return { kind: 'refusal', refusal: refusal('call-not-in-doubt', detail, { evidence: { callId, status, resolved } }) }
 }
 

@@ -15,7 +15,9 @@ import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import type { Caller } from '../ledger.ts'
 import type { Log } from '../ports.ts'
 import type { Queries } from '../read/queries.ts'
+import { DamagedStreamError } from '../read/verified-events.ts'
 import type { ErasureList, ListedErasure } from './erasure-list.ts'
+import { type Hold, type HoldRecords, holdOn } from './hold-records.ts'
 import type { SubjectKeys } from './subject-keys.ts'
 import { placesOf } from './subject-places.ts'
 import type { Answered } from './subjects.ts'
@@ -34,6 +36,7 @@ export interface ErasuresDeps {
   readonly store: Pick<EventStore, 'readStream'>
   readonly newId: () => string
   readonly log: Log
+  readonly holds: Pick<HoldRecords, 'of'>
   /** If absent, no record of erasures is kept outside of store and keys. */
   readonly erasures?: ErasureList | undefined
   readonly nowMs: () => number
@@ -44,6 +47,18 @@ interface Erasing {
   readonly tenant: string
   readonly request: string
   readonly ids: readonly string[]
+}
+
+/** A legal hold covers the keys; nothing was destroyed. */
+class HeldError extends Error {
+  override readonly name = 'HeldError'
+  readonly refusal: Refusal
+
+  constructor({ hold, placedBy }: Hold) {
+    super(`the legal hold ${hold} covers these keys`)
+    const detail = `the legal hold ${hold}, placed by ${placedBy}, covers this: nothing was erased; release the hold first`
+    this.refusal = refusal('held', detail, { evidence: { hold } })
+  }
 }
 
 export class Erasures implements AsyncDisposable {
@@ -84,7 +99,8 @@ export class Erasures implements AsyncDisposable {
       })
       this.#subjects.noteRequest(ids, request)
     }
-    await this.#finish({ tenant, request, ids })
+    // It was decided before, by the process that listed it; a later hold covers what was there then.
+    await this.#finish({ tenant, request, ids }, { isDecided: true })
   }
 
   async subject(caller: Caller, subject: string): Promise<SubjectAnswer> {
@@ -97,13 +113,21 @@ export class Erasures implements AsyncDisposable {
   }
 
   erase(caller: Caller, subject: string, asked: EraseSubject): Promise<Answered<ErasureAnswer>> {
-    return this.#inTurn(() => this.#erase(caller, subject, asked))
+    return this.#inTurn(() =>
+      this.#erase(caller, subject, asked).catch((error: unknown) => {
+        if (error instanceof HeldError) return { ok: false, refusal: error.refusal }
+        if (error instanceof DamagedStreamError)
+          return { ok: false, refusal: refusal('stream-damaged', `${error.message}; nothing was erased`) }
+        throw error
+      }),
+    )
   }
 
   async #erase(caller: Caller, subject: string, asked: EraseSubject): Promise<Answered<ErasureAnswer>> {
     const rows = this.#subjects.keysOf(caller.tenant, subject)
     if (rows.length === 0) return { ok: true, value: { status: 'nothing', keyIds: [], openRuns: [] } }
     const ids = rows.map(({ id }) => id)
+    await this.#refuseHeld(caller.tenant, ids)
     // From here on, other runs use a new key for the subject, so the runs that use these keys are known.
     this.#subjects.close(ids)
     const open = await this.#openRuns(caller.tenant, ids)
@@ -114,10 +138,12 @@ export class Erasures implements AsyncDisposable {
       this.#later()
       return { ok: true, value: { status: 'waiting', request, keyIds: ids, openRuns: open } }
     }
-    const counts = await this.#finish({ tenant: caller.tenant, request, ids }, caller).catch((error: unknown) => {
-      this.#later()
-      throw error
-    })
+    const counts = await this.#finish({ tenant: caller.tenant, request, ids }, { by: caller }).catch(
+      (error: unknown) => {
+        this.#later()
+        throw error
+      },
+    )
     return { ok: true, value: { status: 'erased', request, keyIds: ids, counts, openRuns: open } }
   }
 
@@ -142,20 +168,28 @@ export class Erasures implements AsyncDisposable {
       ...(open.length > 0 && { waitsFor: open.slice(0, LISTED_MAX) }),
       ...(now && { now: true }),
     }
-    await this.#deps.facts.record({
-      tenant: caller.tenant,
-      type: 'ErasureRequested',
-      data: data as unknown as Json,
-      by: caller,
-    })
+    const { tenant } = caller
+    const isHeld = async (): Promise<boolean> => {
+      await this.#refuseHeld(tenant, ids)
+      return false
+    }
+    await this.#deps.facts.record(
+      { tenant, type: 'ErasureRequested', data: data as unknown as Json, by: caller },
+      isHeld,
+    )
     this.#subjects.noteRequest(ids, request)
     return request
   }
 
   /** Continues from any step. Encrypted values are counted while the keys still show where they were used. */
-  async #finish({ tenant, request, ids }: Erasing, by?: Caller): Promise<ErasureAnswer['counts']> {
+  async #finish(
+    { tenant, request, ids }: Erasing,
+    { by, isDecided = false }: { readonly by?: Caller; readonly isDecided?: boolean } = {},
+  ): Promise<ErasureAnswer['counts']> {
     const { store: events, facts, keys, erasures, nowMs } = this.#deps
     const { counts } = await placesOf({ events, subjects: this.#subjects }, { tenant, ids })
+    // The last wait before keys are destroyed: no hold is placed between this and that.
+    if (!isDecided) await this.#refuseHeld(tenant, ids)
     // Before anything is destroyed, so that the erasure also applies to an older copy of store and keys.
     erasures?.add({ at: new Date(nowMs()).toISOString(), tenant, request, keyIds: [...ids] })
     keys.destroy(ids)
@@ -184,10 +218,23 @@ export class Erasures implements AsyncDisposable {
     let waiting = false
     for (const erasing of byRequest.values()) {
       const open = erasing.isDestroyed ? [] : await this.#openRuns(erasing.tenant, erasing.ids)
-      if (Array.isArray(open) && open.length === 0) await this.#finish(erasing)
-      else waiting = true
+      const isReady = Array.isArray(open) && open.length === 0
+      if (!isReady || !(await this.#finished(erasing, erasing.isDestroyed))) waiting = true
     }
     if (waiting) this.#later()
+  }
+
+  /** False if a legal hold covers the keys, or if that cannot be told. */
+  async #finished(erasing: Erasing, isDecided: boolean): Promise<boolean> {
+    try {
+      await this.#finish(erasing, { isDecided })
+      return true
+    } catch (error) {
+      if (!(error instanceof HeldError || error instanceof DamagedStreamError)) throw error
+      const { tenant, request } = erasing
+      this.#deps.log.warn({ err: error, tenant, request }, 'an erasure that was requested waits')
+      return false
+    }
   }
 
   #later(): void {
@@ -231,6 +278,20 @@ export class Erasures implements AsyncDisposable {
       }
     }
     return { total, last }
+  }
+
+  /** Throws `HeldError` if a hold covers these keys: by their subject, by a run in which they are used, or by the tenant. */
+  async #refuseHeld(tenant: string, ids: readonly string[]): Promise<void> {
+    const holds = await this.#deps.holds.of(tenant)
+    // Read after the wait, as a run may have begun to use a key meanwhile.
+    const runs = new Set(ids.flatMap((id) => this.#subjects.runsOf(id)))
+    const hold = holdOn(holds, { runs, keyIds: new Set(ids) })
+    if (hold !== undefined) throw new HeldError(hold)
+  }
+
+  /** Runs `work` while no erasure is under way. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#inTurn(work)
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

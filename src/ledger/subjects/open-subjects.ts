@@ -1,5 +1,6 @@
 /** @module The operations of a ledger on data subjects; without a store for their keys, each one is refused. */
 
+import type { LostEvent } from '../../../schemas/acknowledged-loss.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
@@ -10,20 +11,23 @@ import type { KnownHead } from '../log/tenant-logs.ts'
 import type { Effects } from '../ports.ts'
 import type { ErasureList, NotedKeyFile } from './erasure-list.ts'
 import { Erasures, type ErasuresDeps } from './erasures.ts'
+import { HoldRecords } from './hold-records.ts'
+import { openHolds } from './holds.ts'
 import { replayErasures } from './replay-erasures.ts'
 import type { SubjectKeys } from './subject-keys.ts'
-import type { Answered, Subjects } from './subjects.ts'
+import type { Answered, Holds, Subjects } from './subjects.ts'
 
 export interface OpenSubjects extends AsyncDisposable {
-  readonly subjects: Subjects
+  readonly operations: { readonly subjects: Subjects; readonly holds: Holds }
 }
 
-interface SubjectsDeps extends Omit<ErasuresDeps, 'keys' | 'newId' | 'nowMs' | 'store'> {
+interface SubjectsDeps extends Omit<ErasuresDeps, 'holds' | 'keys' | 'newId' | 'nowMs' | 'store'> {
   readonly subjects: SubjectKeys | undefined
-  readonly store: Pick<EventStore, 'readStream' | 'head'>
+  readonly store: EventStore
   readonly effects: Pick<Effects, 'newId' | 'nowMs'>
   /** What the logs have seen of a stream. */
   readonly knownHead: ((stream: string) => Pick<KnownHead, 'events'> | undefined) | undefined
+  readonly acknowledged: ((tenant: string) => Promise<ReadonlyMap<string, LostEvent>>) | undefined
   readonly sealer: Sealer
   readonly readOnly: boolean | undefined
 }
@@ -40,10 +44,16 @@ export async function openSubjects({
   sealer,
   readOnly,
   knownHead,
+  acknowledged,
   ...deps
 }: SubjectsDeps): Promise<OpenSubjects> {
-  if (keys === undefined) return { subjects: NO_SUBJECTS, [Symbol.asyncDispose]: async () => undefined }
-  const erasing = new Erasures({ ...deps, keys, ...deps.effects })
+  const records = new HoldRecords({ store: deps.store, sealer, knownHead, acknowledged })
+  const holding = { records, ...deps, newId: deps.effects.newId }
+  if (keys === undefined) {
+    const holds = openHolds({ ...holding, alone: (work) => work(), keysOf: undefined })
+    return { operations: { subjects: NO_SUBJECTS, holds }, [Symbol.asyncDispose]: async () => undefined }
+  }
+  const erasing = new Erasures({ ...deps, holds: records, keys, ...deps.effects })
   const { erasures: list, store, log } = deps
   if (readOnly !== true) {
     await refuseUnknown({ keys, store, list, knownHead })
@@ -60,12 +70,18 @@ export async function openSubjects({
     const outside = ofWholeTenant(caller)
     return outside === undefined ? work() : { ok: false, refusal: outside }
   }
+  const subjects: Subjects = {
+    places: (caller, subject) =>
+      within(caller, async () => ({ ok: true, value: await erasing.subject(caller, subject) })),
+    erase: (caller, subject, asked) => within(caller, () => erasing.erase(caller, subject, asked)),
+  }
+  const holds = openHolds({
+    ...holding,
+    alone: (work) => erasing.alone(work),
+    keysOf: (tenant, subject) => keys.store.keysOf(tenant, subject).map(({ id }) => id),
+  })
   return {
-    subjects: {
-      places: (caller, subject) =>
-        within(caller, async () => ({ ok: true, value: await erasing.subject(caller, subject) })),
-      erase: (caller, subject, asked) => within(caller, () => erasing.erase(caller, subject, asked)),
-    },
+    operations: { subjects, holds },
     [Symbol.asyncDispose]: () => erasing[Symbol.asyncDispose](),
   }
 }

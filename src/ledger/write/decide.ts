@@ -9,7 +9,6 @@ import type { ValueRef } from '../../../schemas/values.ts'
 import { othersWork } from '../../access/check-access.ts'
 import { decideDenial, decideGrant, decideWithdrawal } from '../../domain/approvals.ts'
 import { decideReservation } from '../../domain/budget.ts'
-import { decideClaim } from '../../domain/calls.ts'
 import { decideCapture } from '../../domain/capture.ts'
 import { decideChildStarted } from '../../domain/child-run.ts'
 import { decideCompensation } from '../../domain/compensation.ts'
@@ -28,6 +27,7 @@ import type { RunCommand } from '../../domain/run-command.ts'
 import { decideLeave } from '../../domain/worker.ts'
 import { decideBranched, decideComplete, decideFail, decideStart } from '../../domain/run-life.ts'
 import { decideRenew, decideResolve, decideSettle } from '../../domain/settle.ts'
+import { decideClaimOrStep } from '../../domain/step.ts'
 import { decideReview } from '../../domain/suspects.ts'
 import { decideRelease, decideSettleReservation, decideUsage } from '../../domain/usage.ts'
 import { settle } from '../../domain/validator/evidence.ts'
@@ -65,8 +65,8 @@ export interface PendingCommand {
   contexts?: Map<number, JsonObject>
   /** Events that were read for a join or a signal, by revision. */
   events?: Map<number, AnsweredEvent>
-  /** The large value that was stored for the command, and the reference to it. */
-  stored?: { readonly value: Json; readonly ref: ValueRef }
+  /** The large values that were stored for the command, and the references to them. */
+  stored?: readonly { readonly value: Json; readonly ref: ValueRef }[]
   /** The command as it was sent, if redaction rules are in force. */
   asSent?: RunCommand
   redactedBy?: RedactionInForce
@@ -152,7 +152,7 @@ function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput)
     case 'manifest':
       return decideManifest(state, command.body, env)
     case 'claim':
-      return decideClaim(state, command.body, { ...env, eventAt: (at) => events?.get(at) })
+      return decideClaimOrStep(state, command.body, { ...env, eventAt: (at) => events?.get(at) })
     case 'settle':
       return decideSettle(state, command, env)
     case 'renew':

@@ -8,7 +8,7 @@ import { weigh } from '../../resources/memory-budget.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
 import type { ViewStore } from '../../store/view-store.ts'
 import { type FoldPlace, loadSealedFold, saveSealedFold } from '../identity/sealed-fold.ts'
-import type { KnownHead } from '../log/tenant-logs.ts'
+import type { KnownEnd } from '../read/lost-end.ts'
 import type { VerifyDeps } from '../read/verified-events.ts'
 import type { Head, RunAggregate } from './run-aggregate.ts'
 
@@ -24,7 +24,7 @@ export const CACHE_LATEST_EVENTS = 4 * CACHE_EVERY_EVENTS
 export interface LoadDeps extends VerifyDeps {
   readonly views: Pick<ViewStore, 'loadFold' | 'saveFold'>
   /** What the log knows of a stream; absent if no log is kept. */
-  readonly knownHead?: ((stream: string) => KnownHead | undefined) | undefined
+  readonly knownHead?: KnownEnd | undefined
   /** The queue in whose turns large events are folded; if absent, they are folded without pauses. */
   readonly work?: WorkQueue | undefined
 }

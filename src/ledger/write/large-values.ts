@@ -74,8 +74,9 @@ export class LargeValues {
       const { maxBytes } = this.#limits
       const bytes = Buffer.byteLength(text)
       if (bytes > maxBytes) return this.#unrecorded.refuse(run, valueTooLarge(maxBytes, bytes))
+      const stored = pending.stored?.find((each) => each.value === value)
       if (digestOnly) drafts.push(byReference(draft, { ...this.#deps.values.refOf(run, text), kept: false }))
-      else if (pending.stored?.value === value) drafts.push(byReference(draft, pending.stored.ref))
+      else if (stored !== undefined) drafts.push(byReference(draft, stored.ref))
       else return { refusedNow: false, undecided: true, settled: this.#store(run, pending, { value, text }) }
     }
     return append({ kind: 'append', drafts })
@@ -89,7 +90,7 @@ export class LargeValues {
   async #store(owner: ValueOwner, pending: PendingCommand, of: { value: Json; text: string }) {
     const stored: PutResult = await this.#deps.values.put(owner, pending.caller, of)
     if (!stored.ok) return refused(stored.refusal)
-    pending.stored = { value: of.value, ref: stored.ref }
+    pending.stored = [...(pending.stored ?? []), { value: of.value, ref: stored.ref }]
     return 'again' as const
   }
 }

@@ -4,7 +4,8 @@ import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { readOne } from '../../store/event-store.ts'
-import { DamagedStreamError, verifiedEvents } from '../read/verified-events.ts'
+import { refuseLostEnd } from '../read/lost-end.ts'
+import { verifiedEvents } from '../read/verified-events.ts'
 import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold, takeFold } from './fold-cache.ts'
 import { type Head, RunAggregate } from './run-aggregate.ts'
 
@@ -16,7 +17,7 @@ export async function loadRun(deps: LoadDeps, tenant: string, runId: string): Pr
   const holds = cached.head === undefined || (await holdsHead(deps, cached.stream, cached.head))
   const run = holds ? cached : new RunAggregate(tenant, runId)
   await foldTail(deps, run)
-  await requireEnd(deps, run)
+  await refuseLostEnd(deps, run.stream, run.revision)
   if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS) saveFold(deps, run)
   return run
 }
@@ -24,14 +25,6 @@ export async function loadRun(deps: LoadDeps, tenant: string, runId: string): Pr
 async function holdsHead({ store }: LoadDeps, stream: string, { revision, digest }: Head): Promise<boolean> {
   const record = await readOne(store, { stream, revision })
   return record !== undefined && recordDigest(record.header) === digest
-}
-
-/** No decision is made on a run whose last events are missing: its next event would take the place of an acknowledged one (LOG-48). */
-async function requireEnd({ knownHead, store }: LoadDeps, { stream, revision }: RunAggregate): Promise<void> {
-  const { events } = knownHead?.(stream) ?? { events: 0 }
-  // The log follows the store: its knowledge may be newer than the run that was read.
-  if (events <= revision + 1 || (await store.head(stream)) >= events - 1) return
-  throw new DamagedStreamError(stream, revision + 1, 'the log has this event, the store has not')
 }
 
 /** Indexes the results as if the run had stayed in memory. */

@@ -12,6 +12,7 @@ import { withoutAppend } from '../../domain/disclosure.ts'
 import { finish, isPaced, type Paced } from '../../domain/paced.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
+import { claimedFirst } from '../../domain/step.ts'
 import type { Party } from '../../resources/fair-shares.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
 import { CanonicalTexts } from '../../signing/canonical-json.ts'
@@ -138,9 +139,12 @@ export class WritePath {
   /** Adds the limits of this ledger to the answer to the start or resumption of a run; they are not recorded. */
   #withTerms({ caller, command }: PendingCommand, outcome: Outcome): Outcome {
     if (command.kind !== 'start' || !outcome.ok) return outcome
-    const told = { ...outcome, body: { ...outcome.body, valueMaxBytes: this.#large.maxBytes } }
     const run = this.#deps.runs.get(caller.tenant, outcome.runId)
-    if (run instanceof Promise || run.state?.policy.redaction === undefined) return told
+    const state = run instanceof Promise ? undefined : run.state
+    const first = state && claimedFirst(state, this.#deps.tenantPolicy?.(caller.tenant))
+    const terms = { valueMaxBytes: this.#large.maxBytes, ...(first !== undefined && { claimFirst: first }) }
+    const told = { ...outcome, body: { ...outcome.body, ...terms } }
+    if (run instanceof Promise || state?.policy.redaction === undefined) return told
     return withCallKey(this.#deps.sealer, run, told)
   }
 
@@ -238,6 +242,7 @@ export class WritePath {
       headDigest: run.head?.digest,
       digestOf: digestsBy(texts),
       sizeOf: texts.sizeOf,
+      tenantPolicy: this.#deps.tenantPolicy?.(run.tenant),
       sent: pending.sent,
     }
   }

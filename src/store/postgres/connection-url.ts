@@ -33,7 +33,7 @@ export function readConnectionUrl(text: string): ConnectionTarget {
   const url = parsed(text)
   for (const name of url.searchParams.keys()) {
     if (!OPTIONS.has(name)) throw unusable(`the option ${JSON.stringify(name.slice(0, 40))} is not supported`)
-    if (url.searchParams.getAll(name).length > 1) throw unusable(`the option ${name} stands there more than once`)
+    if (url.searchParams.getAll(name).length > 1) throw unusable(`the option ${name} is given more than once`)
   }
   const schema = url.searchParams.get('schema') ?? DEFAULT_SCHEMA
   if (!SCHEMA_PATTERN.test(schema)) throw unusable('a schema is a lower-case name of at most 41 letters, digits and _')

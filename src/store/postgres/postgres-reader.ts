@@ -61,7 +61,7 @@ export async function* scanPostgres({ url, timings, notes }: ScanOptions): Async
       yield records.map(({ position: _, ...record }) => ({ ...record, hasColumns: true as const }))
     }
     const outside = await rowsOutside(sessions)
-    const message = `${outside.rows} stand at positions that were never given out, the first at ${outside.first}`
+    const message = `${outside.rows} are at positions that were never assigned, the first at ${outside.first}`
     if (outside.rows > 0) yield [{ fault: { code: 'position-order', message } }]
     yield (await schemaFaults(sessions)).map((fault) => ({ fault }))
     if (notes !== undefined)

@@ -64,7 +64,7 @@ export async function lostSequence(sessions: Sessions): Promise<string | undefin
   const [held, drawn] = [Number(row?.held), Number(row?.drawn)]
   if (held <= drawn) return undefined
   return (
-    `the events go up to group ${held}, but the sequence ${schema}.append_groups stands at ${drawn}: the events were restored without it, and no append ` +
+    `the events go up to group ${held}, but the sequence ${schema}.append_groups is at ${drawn}: the events were restored without it, and no append ` +
     `would find a free position. Restore the whole schema; or, as its owner, run SELECT setval('${schema}.append_groups', ${held}), then "countersign verify"`
   )
 }

@@ -143,7 +143,7 @@ function listText(text: string): string {
   return text.replaceAll(LIST_BORDER, ' ')
 }
 
-export function chargeColumns({ agent, tokens, costNano, currency, provider, model }: ChargeRow) {
+export function chargeColumns({ agent, tokens, costNano, currency, provider, model, estimated }: ChargeRow) {
   return {
     agent,
     tokens,
@@ -152,5 +152,6 @@ export function chargeColumns({ agent, tokens, costNano, currency, provider, mod
     currency: currency ?? null,
     provider: provider ?? null,
     model: model ?? null,
+    estimated: estimated === true ? 1 : 0,
   }
 }

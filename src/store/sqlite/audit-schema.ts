@@ -60,7 +60,8 @@ CREATE TABLE charges (
   nano INTEGER NOT NULL,
   currency TEXT,
   provider TEXT,
-  model TEXT
+  model TEXT,
+  estimated INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX charges_seq ON charges (seq);
 CREATE TABLE spend_sums (
@@ -71,6 +72,7 @@ CREATE TABLE spend_sums (
   provider TEXT,
   model TEXT,
   currency TEXT,
+  estimated INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
   whole INTEGER NOT NULL,
   nano INTEGER NOT NULL
@@ -87,10 +89,25 @@ CREATE VIRTUAL TABLE audit_text USING fts5 (tenant, body, content = '', columnsi
 /** Tables whose rows the seal of the file covers; of the word index it covers the head (`word-merges.ts`). */
 export const AUDIT_SEALED = [
   { name: 'events', columns: AUDIT_COLUMNS },
-  { name: 'charges', columns: ['seq', 'agent', 'tokens', 'whole', 'nano', 'currency', 'provider', 'model'] },
+  {
+    name: 'charges',
+    columns: ['seq', 'agent', 'tokens', 'whole', 'nano', 'currency', 'provider', 'model', 'estimated'],
+  },
   {
     name: 'spend_sums',
-    columns: ['tenant', 'block', 'hour', 'agent', 'provider', 'model', 'currency', 'tokens', 'whole', 'nano'],
+    columns: [
+      'tenant',
+      'block',
+      'hour',
+      'agent',
+      'provider',
+      'model',
+      'currency',
+      'estimated',
+      'tokens',
+      'whole',
+      'nano',
+    ],
   },
   { name: 'states', columns: ['stream', 'state'] },
   { name: 'foreign_streams', columns: ['stream'] },

@@ -43,10 +43,14 @@ interface SpendColumns {
   readonly tokens: bigint
   readonly whole: bigint
   readonly nano: bigint
+  readonly estimatedTokens: bigint
+  readonly estimatedWhole: bigint
+  readonly estimatedNano: bigint
   readonly currency: string
 }
 
-const AMOUNTS = "ifnull(currency, '') AS currency, sum(tokens) AS tokens, sum(whole) AS whole, sum(nano) AS nano"
+const AMOUNTS = `ifnull(currency, '') AS currency, sum(tokens) AS tokens, sum(whole) AS whole, sum(nano) AS nano,
+  sum(tokens * estimated) AS estimatedTokens, sum(whole * estimated) AS estimatedWhole, sum(nano * estimated) AS estimatedNano`
 
 /** Restricts groups to those after a key and a currency. */
 const beyond = (after: KeyPage['after']): string => (after === undefined ? '' : 'HAVING (key, currency) > (?, ?)')
@@ -71,11 +75,14 @@ export function spendGroups(
   return rows.map(groupOf)
 }
 
-function groupOf({ key, tokens, whole, nano, currency }: SpendColumns): SpendGroup {
+function groupOf(columns: SpendColumns): SpendGroup {
+  const { key, tokens, whole, nano, currency, estimatedTokens, estimatedWhole, estimatedNano } = columns
   return {
     key,
     tokens: Number(tokens),
     costNano: whole * MONEY_SCALE + nano,
+    estimatedTokens: Number(estimatedTokens),
+    estimatedNano: estimatedWhole * MONEY_SCALE + estimatedNano,
     ...(currency !== '' && { currency }),
   }
 }
@@ -119,9 +126,9 @@ export class SpendSums {
   constructor(db: Database) {
     this.#db = db
     this.#add = db.prepare<unknown[]>(
-      `INSERT INTO spend_sums (tenant, block, hour, agent, provider, model, currency, tokens, whole, nano)
-        SELECT e.tenant, ?, substr(e.time, 1, ${SUMMED_TIME_CHARS}), c.agent, c.provider, c.model, c.currency, sum(c.tokens), sum(c.whole), sum(c.nano)
-        FROM events e JOIN charges c ON c.seq = e.seq WHERE e.tenant = ? AND e.leaf BETWEEN ? AND ? GROUP BY 3, 4, 5, 6, 7`,
+      `INSERT INTO spend_sums (tenant, block, hour, agent, provider, model, currency, estimated, tokens, whole, nano)
+        SELECT e.tenant, ?, substr(e.time, 1, ${SUMMED_TIME_CHARS}), c.agent, c.provider, c.model, c.currency, c.estimated, sum(c.tokens), sum(c.whole), sum(c.nano)
+        FROM events e JOIN charges c ON c.seq = e.seq WHERE e.tenant = ? AND e.leaf BETWEEN ? AND ? GROUP BY 3, 4, 5, 6, 7, 8`,
     )
   }
 

@@ -153,7 +153,7 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
       const cause = asOpenError(error, this.#options.path)
       if (!(cause instanceof StoreOpenError)) throw cause
       // The file holds nothing unique: an operator who cannot fix the cause may delete it.
-      const message = `${cause.message} (the file may be deleted: it is made anew from the store)`
+      const message = `${cause.message} (the file may be deleted: it is rebuilt from the store)`
       throw new StoreOpenError(cause.code, message, { cause: error })
     }
   }
@@ -170,7 +170,7 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
     }
     this.#remove()
     const opened = openWith(path, this.#kind)
-    if (opened === undefined) throw new Error(`${path} cannot be made anew: another program writes to it`)
+    if (opened === undefined) throw new Error(`${path} cannot be rebuilt: another program writes to it`)
     return { ...opened, renewed }
   }
 

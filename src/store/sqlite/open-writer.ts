@@ -11,6 +11,7 @@ const TAIL_EVENTS = 256
 
 interface TailRow {
   readonly position: number
+  readonly stream: number
   readonly revision: number
   readonly name: string | null
   readonly header: string
@@ -56,18 +57,31 @@ export function settleLog(db: Database): boolean {
   throw new StoreOpenError('store-locked', 'a reader keeps the log of the store from being settled')
 }
 
-/** Checks that the last events are readable, are in place in both b-trees, and follow the event before them. Costs the same for a store of any size. */
+/**
+ * Checks that the last events are readable, are in place in both b-trees, and do not lie before the event that they follow. An event whose predecessor is
+ * gone is a loss, which the logs name (STR-50). Costs the same for a whole store of any size.
+ */
 function checkTail(db: Database, path: string): void {
   const rows = db.prepare<[number], TailRow>(
-    `SELECT e.position, e.revision, s.name, e.header || e.data AS header,
+    `SELECT e.position, e.stream_id AS stream, e.revision, s.name, e.header || e.data AS header,
        (SELECT i.position FROM events i WHERE i.stream_id = e.stream_id AND i.revision = e.revision) AS indexed,
        (SELECT p.position FROM events p WHERE p.stream_id = e.stream_id AND p.revision = e.revision - 1) AS before
      FROM events e LEFT JOIN streams s ON s.id = e.stream_id ORDER BY e.position DESC LIMIT ?`,
   )
   for (const row of rows.iterate(TAIL_EVENTS)) {
     const inPlace = row.indexed === row.position && row.name !== null && row.header !== ''
-    const follows = row.revision === 0 ? row.before === null : row.before !== null && row.before < row.position
-    if (inPlace && follows) continue
+    const isGap = row.revision > 0 && row.before === null && row.header.includes(`"revision":${row.revision},`)
+    const isAfter = row.before !== null && row.before < row.position
+    const follows = row.revision === 0 ? row.before === null : isGap || isAfter
+    if (inPlace && follows && !(isGap && isHidden(db, row))) continue
     throw new StoreOpenError('store-corrupt', `${path} is damaged at position ${row.position}: restore a copy`)
   }
+}
+
+/** Whether the event before this one in its stream is there, and only the index lacks it. Reads every row. */
+function isHidden(db: Database, { stream, revision }: TailRow): boolean {
+  const hidden = db.prepare<[number, number]>(
+    'SELECT 1 FROM events NOT INDEXED WHERE stream_id = ? AND revision = ? LIMIT 1',
+  )
+  return hidden.get(stream, revision - 1) !== undefined
 }

@@ -114,7 +114,7 @@ class Reading<T extends OverFile> implements DerivedFile {
     const db = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
     try {
       if (readSchema(db) !== schemaText(this.#kind.schema))
-        throw new StoreUnavailableError(`${path} is being made anew`, AGAIN_MS)
+        throw new StoreUnavailableError(`${path} is being rebuilt`, AGAIN_MS)
       this.#opened = { db, over: this.#kind.over(db) }
       return this.#opened
     } catch (error) {

@@ -26,7 +26,7 @@ const BEFORE_FIRST = 'SELECT count(*), CAST(min(position) AS TEXT) FROM events N
 export function rowsBeforeFirst(db: Database): readonly ScanFault[] {
   try {
     const [count = 0, first] = db.prepare<[], [number, string]>(BEFORE_FIRST).raw().get() ?? []
-    const message = `positions begin at 1, and before it stand ${count} more, the first at ${first}`
+    const message = `positions begin at 1, and ${count} more are before it, the first at ${first}`
     return count === 0 ? [] : [faultAt('position-order', message, {})]
   } catch (error) {
     return [faultAt('unreadable', `the store file cannot be read before position 1: ${reasonOf(error)}`, {})]

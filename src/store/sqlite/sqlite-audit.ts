@@ -298,8 +298,8 @@ function prepareStatements(db: Database) {
     saveEvent: db.prepare(
       `INSERT INTO events (${AUDIT_COLUMNS.join(', ')}) VALUES (${AUDIT_COLUMNS.map(() => '?').join(', ')})`,
     ),
-    saveCharge: db.prepare(`INSERT INTO charges (seq, agent, tokens, whole, nano, currency, provider, model)
-      VALUES (@seq, @agent, @tokens, @whole, @nano, @currency, @provider, @model)`),
+    saveCharge: db.prepare(`INSERT INTO charges (seq, agent, tokens, whole, nano, currency, provider, model, estimated)
+      VALUES (@seq, @agent, @tokens, @whole, @nano, @currency, @provider, @model, @estimated)`),
     saveText: db.prepare('INSERT INTO audit_text (rowid, tenant, body) VALUES (?, ?, ?)'),
   }
 }

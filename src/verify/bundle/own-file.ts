@@ -13,6 +13,7 @@ export const EARLIER_VERIFIERS = [
   '9c945563c6e648223ebed110e6435de9a99cc58f04e21049c5d7bb3a6e9b7424',
   '4ef86e220e457c9fabc45ba0d72b639f784ed46ad4c26cd91e258b66a7fba5de',
   '6a1175ef61b2f95dffd98cc0604e7df3a66050fa6ea552f0577dd28a63d3da27',
+  '1367d7fe0982ff98a40086d1daf035687574fbd1797a3966c7c2c97c9dc4a14b',
 ]
 
 /** Where the file is; within it, scripts/build-verifier.mjs writes that it is the one that runs. */

@@ -76,6 +76,7 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
     takes: [...BY_RUN, ...BY_TYPE, ...BY_WHO, 'kid', ...BY_TIME],
     ...{ clocked: true, Rows: EventRows },
   },
+  reviews: { takes: [...BY_WHO, 'kid', ...BY_TIME], fixed: { types: ['ReviewSigned'] }, Rows: EventRows },
   rejections: {
     takes: [...BY_RUN, ...BY_WHO, ...BY_RULE, 'kid', ...BY_TIME, 'text'],
     ...{ fixed: { types: [REJECTED] }, rewinds: true, Rows: EventRows },
@@ -119,15 +120,16 @@ for (const name of ['verdict', 'rule', 'ruleContains', 'text']) FILTER[name] = m
 const QUESTION = {
   ...{ query: isText, filter: isOf(FILTER), by: maybe((by) => SPEND_BY.includes(by as string)), seed: maybe(isText) },
   ...{ asOf: maybe(isCount), words: maybe((words) => words === 2) },
+  estimates: maybe((estimates) => estimates === true),
 }
 
 /** Whether a question is one of these, with filters that it takes. */
 export function isQuestion(question: unknown): boolean {
   if (!isOf(QUESTION)(question) || !PROVABLE_QUESTIONS.includes(question.query as string)) return false
-  const { query, filter, by, seed } = question as unknown as AnswerQuestion
+  const { query, filter, by, seed, estimates } = question as unknown as AnswerQuestion
   const { takes, needs } = QUESTIONS[query] as Question
   const isWhole = needs === undefined || ((needs === 'seed' ? seed : filter[needs]) ?? '') !== ''
-  const isOwn = (query === 'spend' || by === undefined) && (query === 'sample' || seed === undefined)
+  const isOwn = (query === 'spend' || (by ?? estimates) === undefined) && (query === 'sample' || seed === undefined)
   return isWhole && isOwn && Object.keys(filter).every((name) => takes.includes(name))
 }
 

@@ -8,7 +8,7 @@ import { runOf } from './query.ts'
 
 /** What a reader of the report must not miss: types that record a failure or are notable in themselves, as the catalogue of events has it. */
 const NOTABLE =
-  /^(?:EnvelopeRejected|JudgementRecorded|SuspectReviewed|RunRewound|RequestRefused|BudgetExceeded|Approval.*|Wait.*|Signal.*|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RedactionChanged|RunKeyDisclosed|IntegrityFaultFound|LossAcknowledged|ErasureRequested|SubjectErased)$/
+  /^(?:EnvelopeRejected|JudgementRecorded|SuspectReviewed|RunRewound|RequestRefused|BudgetExceeded|Approval.*|Wait.*|Signal.*|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RedactionChanged|RunKeyDisclosed|IntegrityFaultFound|LossAcknowledged|ErasureRequested|SubjectErased|Hold.*|ReviewSigned)$/
 /** Types that are a failure unless a member of the body says otherwise; reports of earlier verifiers did not list them. */
 const SUCCEEDS: Readonly<Record<string, readonly [member: string, values: readonly string[]]>> = {
   ResultNotRecorded: ['', []],

@@ -182,4 +182,5 @@ const NOT_PROVEN: Readonly<Record<string, string>> = {
   verifications: 'It does not show that nobody verified elsewhere: that is not on record.',
   sample: 'It does not show who chose the seed: hold it against the root of a checkpoint of before.',
   'clock-regressions': 'It does not show that any clock was right.',
+  reviews: 'It does not show that who signed had read what they signed for: `access` lists who read what.',
 }

@@ -16,6 +16,8 @@ interface Charge {
   readonly cost: string
   readonly provider?: string | undefined
   readonly model?: string | undefined
+  /** Whether an expired reservation is charged, or such a charge is taken back. */
+  readonly isEstimated?: boolean
 }
 
 /** A reservation that is not settled. */
@@ -32,9 +34,18 @@ interface RunBill {
 interface Sum {
   readonly key: string
   readonly currency: string
+  readonly reported: Amount
+  readonly estimated: Amount
+}
+
+interface Amount {
   readonly tokens: number
   readonly cost: string
 }
+
+const NO_AMOUNT: Amount = { tokens: 0, cost: '0' }
+
+const sumOf = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, cost: addMoney(a.cost, b.cost) })
 
 /** What an event that charges a run says: which of the members are there, its type says. */
 interface ChargingEvent {
@@ -56,6 +67,7 @@ interface ChargingEvent {
 
 interface Spent {
   readonly tokens: number
+  readonly estimated?: boolean
   readonly cost?: string
   readonly currency?: string
   readonly provider?: string
@@ -95,13 +107,18 @@ export class SpendRows {
   }
 
   *rest(): Generator<Row, void> {
-    const { by = 'run' } = this.#question
+    const { by = 'run', estimates } = this.#question
     const order = (a: Sum, b: Sum) => byBytes(a.key, b.key) || byBytes(a.currency, b.currency)
-    for (const { key, tokens, cost, currency } of [...this.#sums.values()].sort(order))
-      yield { key, by, tokens, cost, currency: currency === '' ? null : currency }
+    for (const { key, reported, estimated, currency } of [...this.#sums.values()].sort(order)) {
+      const { tokens: reportedTokens, cost: reportedCost } = reported
+      const { tokens: estimatedTokens, cost: estimatedCost } = estimated
+      const parts = { reportedTokens, reportedCost, estimatedTokens, estimatedCost }
+      const whole = { key, by, ...sumOf(reported, estimated), ...(estimates && parts) }
+      yield { ...whole, currency: currency === '' ? null : currency }
+    }
   }
 
-  #add(event: BundleEvent, { agent, tokens, cost, provider, model }: Charge, currency = ''): void {
+  #add(event: BundleEvent, { agent, provider, model, ...charge }: Charge, currency = ''): void {
     const { run, since, until, actor, principal, ...said } = this.#question.filter
     const facts = { ...factsOf(event), agent, provider, model }
     if (!fitsFilter(facts, { run, since, until, actor, principal, ...said })) return
@@ -110,8 +127,9 @@ export class SpendRows {
     const keys = { run: facts.run, agent, model: model ?? '', day: time.slice(0, 10), month: time.slice(0, 7), tenant }
     const key = keys[(this.#question.by ?? 'run') as SpendKey] as string
     const name = JSON.stringify([key, currency])
-    const sum = this.#sums.get(name) ?? { key, currency, tokens: 0, cost: '0' }
-    this.#sums.set(name, { ...sum, tokens: sum.tokens + tokens, cost: addMoney(sum.cost, cost) })
+    const sum = this.#sums.get(name) ?? { key, currency, reported: NO_AMOUNT, estimated: NO_AMOUNT }
+    const part = charge.isEstimated ? 'estimated' : 'reported'
+    this.#sums.set(name, { ...sum, [part]: sumOf(sum[part], charge) })
   }
 }
 
@@ -148,13 +166,15 @@ function chargesOf(state: RunBill, { header: { type }, data }: ChargingEvent): r
     case 'ReservationExpired':
       if (held === undefined || held.isExpired) return []
       held.isExpired = true
-      return [held]
+      return [{ ...held, isEstimated: true }]
     case 'UsageRecorded': {
       noteCurrency(usage.currency)
       if (reservationId !== undefined) state.held.delete(reservationId)
       const { provider = held?.provider, model = held?.model } = usage
-      const charge: Charge = { agent, tokens: usage.tokens, cost: usage.cost ?? '0', provider, model }
-      return held?.isExpired ? [{ ...held, tokens: -held.tokens, cost: negative(held.cost) }, charge] : [charge]
+      const spent = { agent, tokens: usage.tokens, cost: usage.cost ?? '0', provider, model }
+      const charge: Charge = { ...spent, isEstimated: usage.estimated === true }
+      if (!held?.isExpired) return [charge]
+      return [{ ...held, tokens: -held.tokens, cost: negative(held.cost), isEstimated: true }, charge]
     }
     default:
       return []

@@ -154,7 +154,7 @@ for (const { name, open } of HOMES) {
     },
   )
 
-  judged('a resume asks for the verdicts that are not on record, a replay for none (JUD-32)', async () => {
+  judged('a resume asks for the verdicts that are not recorded, a replay for none (JUD-32)', async () => {
     await using home = await open()
     const judgings: number[] = []
     const body = async (run: Run): Promise<string> => {

@@ -57,7 +57,7 @@ interface Forged {
   readonly report?: string
 }
 
-/** Everything that follows from rows, question and manifest is made anew, as the forger would, and signed. */
+/** Everything that follows from rows, question and manifest is rebuilt, as the forger would, and signed. */
 function again({ log }: Context, files: Files, { lines = answerLines(files), ...more }: Forged): Files {
   const { question, rows = lines.length - 1 } = { ...answerOf(files), rows: lines.length - 1, ...more }
   const predicate = { ...predicateOf(files), answer: { question, rows }, ...more.predicate }

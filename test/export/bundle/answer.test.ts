@@ -71,6 +71,7 @@ async function everyAnswer(test: TestLedger): Promise<void> {
   await back.do({ kind: 'usage', body: { agent: 'late', usage: { tokens: 1 } } })
   test.clock.nowMs += 10_000
   await auditOf(test.ledger).record(alice, { query: 'replay', run: 'own', verdict: 'VERIFIED' } as never)
+  await test.ledger.signReview?.(alice, { query: 'refusals', asOf: 1, findings: 'nothing odd' })
 }
 
 /** Without the ledger's own word on seals, and ways back into the ledger. */
@@ -124,6 +125,8 @@ function asked({ by, seed, ...filter }: Asked): { filter: EventQuery; by?: strin
   return { filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
 }
 
+const partsOf = (name: string) => (name === 'spend' ? { estimates: true as const } : {})
+
 async function logOf({ ledger }: TestLedger, size: number): Promise<readonly LoggedEvent[]> {
   await ledger.exports.pin(alice)
   const events: LoggedEvent[] = []
@@ -159,7 +162,12 @@ answers(
         { since: '2000-01-01T00:00:00.000Z' },
         { until: '2000-01-01T00:00:00.000Z' },
       ]) {
-        const question = { query: name, ...asked(each), ...(each.text !== undefined && { words: 2 as const }) }
+        const question = {
+          query: name,
+          ...asked(each),
+          ...(each.text !== undefined && { words: 2 as const }),
+          ...partsOf(name),
+        }
         const expected = await askAll(test.ledger, name, { ...asked(each), page: { treeSize } })
         assert.equal(madeFrom(log, question), expected.map(comparable), JSON.stringify(question))
         count += expected.length
@@ -223,7 +231,7 @@ answers(
         const expected = await askAll(test.ledger, name, { ...question, page: { treeSize: asOf } })
         const words = question.filter.text !== undefined && { words: 2 as const }
         assert.equal(
-          madeFrom(log, { query: name, ...question, ...words, asOf }),
+          madeFrom(log, { query: name, ...question, ...words, ...partsOf(name), asOf }),
           expected.map(comparable),
           `${name} ${asOf}`,
         )

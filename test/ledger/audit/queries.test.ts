@@ -228,7 +228,7 @@ queries('compensations that failed are listed until one succeeds', async () => {
   assert.is((await askAll(test.ledger, 'search', { filter: { text: 'bank closed' } })).length, 0 + 1)
 })
 
-queries('each key is shown with its period on record and with what it sealed outside of it', async () => {
+queries('each key is shown with its recorded period and with what it sealed outside of it', async () => {
   await using test = await audited({ rotates: true })
   const run = drive(test, 'r')
   await run.start()

@@ -33,6 +33,7 @@ interface Charged {
   readonly agent: string
   readonly tokens: number
   readonly costNano: bigint
+  readonly estimated?: true
   readonly currency?: string
   readonly model?: string
 }
@@ -50,6 +51,7 @@ function logOf(seed: number) {
       agent: pick(['ann', 'bob', '__proto__', 'Ärger']),
       tokens: Math.floor(random() * 200) - 50,
       costNano: BigInt(Math.floor((random() - 0.3) * 4e9)) * 1_000n + 1n,
+      ...(random() < 0.2 && { estimated: true as const }),
       ...(currency && { currency }),
       ...(model && { model, provider: 'acme' }),
     }
@@ -70,16 +72,22 @@ const KEYS: Readonly<Record<SpendBy, (charge: Charged) => string>> = {
 
 /** Summed one by one. */
 function expected(charged: readonly Charged[], by: SpendBy): readonly unknown[] {
-  const sums = new Map<string, { tokens: number; nano: bigint }>()
+  const sums = new Map<string, { tokens: number; nano: bigint; estimatedTokens: number; estimatedNano: bigint }>()
   for (const charge of charged) {
     const key = JSON.stringify([KEYS[by](charge), charge.currency ?? ''])
-    const sum = sums.get(key) ?? { tokens: 0, nano: 0n }
-    sums.set(key, { tokens: sum.tokens + charge.tokens, nano: sum.nano + charge.costNano })
+    const sum = sums.get(key) ?? { tokens: 0, nano: 0n, estimatedTokens: 0, estimatedNano: 0n }
+    const [tokens, nano] = charge.estimated === true ? [charge.tokens, charge.costNano] : [0, 0n]
+    sums.set(key, {
+      tokens: sum.tokens + charge.tokens,
+      nano: sum.nano + charge.costNano,
+      estimatedTokens: sum.estimatedTokens + tokens,
+      estimatedNano: sum.estimatedNano + nano,
+    })
   }
   return [...sums]
-    .map(([text, { tokens, nano }]) => ({ place: JSON.parse(text) as [string, string], tokens, nano }))
+    .map(([text, amounts]) => ({ place: JSON.parse(text) as [string, string], amounts }))
     .sort((a, b) => Buffer.compare(Buffer.from(a.place.join('\0')), Buffer.from(b.place.join('\0'))))
-    .map(({ place: [key, currency], tokens, nano }) => ({ key, currency: currency || null, tokens, nano }))
+    .map(({ place: [key, currency], amounts }) => ({ key, currency: currency || null, ...amounts }))
 }
 
 interface Asking {
@@ -89,6 +97,11 @@ interface Asking {
   readonly by: SpendBy
 }
 
+function nanoOf(cost: unknown): bigint {
+  const text = String(cost)
+  return text.startsWith('-') ? -toNano(text.slice(1)) : toNano(text)
+}
+
 /** Every page of an answer. */
 async function asked({ index, size, filter, by }: Asking): Promise<readonly unknown[]> {
   const items: unknown[] = []
@@ -96,10 +109,10 @@ async function asked({ index, size, filter, by }: Asking): Promise<readonly unkn
     const asOf = { treeSize: size, position: null, eventId: null }
     const ask: GroupAsk = { view: { tenant: 'acme', size }, asOf, filter, after, limit: 7, pace: undefined }
     const page = await spendAnswer({ index }, ask, by)
-    for (const { key, currency, tokens, cost } of page.items) {
-      const text = String(cost)
-      const nano = text.startsWith('-') ? -toNano(text.slice(1)) : toNano(text)
-      items.push({ key, currency, tokens, nano })
+    for (const { key, currency, tokens, cost, estimatedTokens, estimatedCost, ...item } of page.items) {
+      items.push({ key, currency, tokens, nano: nanoOf(cost), estimatedTokens, estimatedNano: nanoOf(estimatedCost) })
+      assert.is(nanoOf(item.reportedCost) + nanoOf(estimatedCost), nanoOf(cost))
+      assert.is(Number(item.reportedTokens) + Number(estimatedTokens), tokens)
     }
     if (page.next === undefined) return items
     after = page.next

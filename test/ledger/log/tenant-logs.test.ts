@@ -221,7 +221,7 @@ test('of more streams than are saved at once each is counted, before and after t
   await holdsStreams(at, at.tenant)
 })
 
-test('a file of the logs that is made anew while its checkpoint is signed is not signed by what is left of it; the next turn signs (LOG-7, LOG-27)', async () => {
+test('a file of the logs that is rebuilt while its checkpoint is signed is not signed by what is left of it; the next turn signs (LOG-7, LOG-27)', async () => {
   using file = openSqliteLogs({ path: ':memory:' })
   let isToRenew = false
   const logStore = new Proxy(file, {

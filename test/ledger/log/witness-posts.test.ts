@@ -27,7 +27,7 @@ test('a file of the logs that cannot be read when a checkpoint is to be posted i
     // Read by whoever asks, then by the courier: that second reading fails, once.
     note: () => {
       reads += 1
-      if (reads === 2) throw new Error('log.db was damaged and is made anew')
+      if (reads === 2) throw new Error('log.db was damaged and is rebuilt')
       return { text: 'acme\n1\nroot\n', size: 1 }
     },
     proof: () => [],

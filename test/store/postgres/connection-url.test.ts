@@ -53,7 +53,7 @@ test('an encrypted connection says whether the server is verified (STR-38)', () 
 
 test('what would weaken a connection unread is refused: an option twice, an authority that nobody looks at (STR-38)', () => {
   const refused: readonly (readonly [query: string, why: RegExp])[] = [
-    ['?sslmode=disable&sslmode=verify-full', /sslmode stands there more than once/],
+    ['?sslmode=disable&sslmode=verify-full', /sslmode is given more than once/],
     ['?sslmode=require&sslrootcert=ca.pem', /sslrootcert means nothing under sslmode=require/],
     ['?sslmode=disable&sslkey=key.pem', /sslkey means nothing under sslmode=disable/],
     ['?sslmode=prefer', /sslmode is one of disable, require, verify-ca, verify-full/],

@@ -193,7 +193,7 @@ function rightFault(
   return leavesBelow(place, value).some(([at, before]) =>
     isEvident({ kind: 'removed', place: at, before, after: undefined }),
   )
-    ? 'a recorded result says what stands there'
+    ? 'a recorded result has this value'
     : undefined
 }
 

@@ -3,7 +3,7 @@
  * into a list. Leaves are paired one to one, and only those that the comparison by equal paths left over.
  */
 import { keyWords } from '../../../../projections/key-words.ts'
-import { isReference } from '../../../../projections/list-identity.ts'
+import { isReference, listIdentity } from '../../../../projections/list-identity.ts'
 import { plainLower, plainText } from '../../../../projections/plain-text.ts'
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
@@ -19,14 +19,17 @@ interface Leaf {
   readonly value: Scalar
   /** Keys on the path and names of list members, sorted, with the value; equal if only the nesting differs. */
   readonly signature: string
+  /** Whether the value is the name of a list member that has other values; in a map it is the key. */
+  readonly isName: boolean
 }
 
 /** Maximum number of leaves read on either side, and of leaves for which renamed keys are searched one by one. */
 const LEAVES_MAX = 4000
 const RENAMED_MAX = 128
+/** Maximum number of members of a list's objects that are tried as names. */
+const NAME_KEYS_MAX = 8
 const SMALL_NUMBER = 10
 const TEXT_MIN_CHARS = 3
-const NAMES = ['id', 'key', 'name'] as const
 
 /** Whether a removed list member was a duplicate: it has an id, and an equal member remains in the list. */
 export function isSaidOnce({ kind, place, before }: Change, after: JsonObject): boolean {
@@ -43,24 +46,26 @@ export function movedAmong(
   gains: readonly Gain[],
 ): ReadonlySet<Change> {
   const gone = changes.filter(({ kind }) => kind === 'removed' || kind === 'changed')
+  const converted = convertedAmong(changes, gains)
   // A new list member is a separate thing, so its values are no counterparts of values that another one had.
   const isOutside = ({ place }: Gain): boolean => !place.some((token) => typeof token === 'number')
   const added = [...gains.filter(isOutside), ...gone.flatMap(rebuiltAt)]
-  if (gone.length === 0 || added.length === 0) return new Set()
+  if (gone.length === 0 || added.length === 0) return converted
   const free = new Set(added.reduce<Leaf[]>((leaves, { place, value }) => leavesOf(value, place, leaves), []))
-  const moved = new Set<Change>()
+  const moved = new Set<Change>(converted)
   let looked = 0
   const bySignature = grouped(free, ({ signature }) => signature)
   for (const change of gone) {
     if (looked > LEAVES_MAX) break
     if (typeof change.before !== 'object') continue
-    const leaves = leavesOf(change.before, change.place)
+    const leaves = leavesOf(change.before, change.place).filter(({ isName }) => !isName)
     looked += leaves.length
     const counterparts = counterpartsOf(leaves, bySignature, free)
     if (counterparts === undefined) continue
     for (const leaf of counterparts) free.delete(leaf)
     moved.add(change)
   }
+  for (const change of renamedWhole(gone, gains.filter(isOutside))) moved.add(change)
   const left = gone.filter((each) => !moved.has(each))
   for (const change of renamed(left, free, before)) moved.add(change)
   return moved
@@ -120,6 +125,25 @@ function renamed(gone: readonly Change[], free: ReadonlySet<Leaf>, before: JsonO
   return found
 }
 
+/** Removed objects that are now, whole, under one other key beside them. */
+function renamedWhole(gone: readonly Change[], gains: readonly Gain[]): readonly Change[] {
+  const isObject = (value: Json): boolean => typeof value === 'object' && value !== null
+  const removed = gone.filter(({ kind, before, place }) => kind === 'removed' && isObject(before) && place.length > 0)
+  const added = gains.filter(({ value, place }) => isObject(value) && place.length > 0)
+  if (removed.length === 0 || added.length === 0 || removed.length + added.length > RENAMED_MAX) return []
+  const contentsOf = ({ place, value }: Gain): string => {
+    const holder = place.slice(0, -1)
+    const signatures = leavesOf(value, holder).map(({ signature }) => signature)
+    return JSON.stringify([formatPointer(holder), signatures.sort()])
+  }
+  const was = Map.groupBy(removed, ({ place, before }) => contentsOf({ place, value: before }))
+  const is = Map.groupBy(added, contentsOf)
+  return [...was].flatMap(([contents, [change, rival]]) => {
+    if (change === undefined || rival !== undefined || is.get(contents)?.length !== 1) return []
+    return Object.values(change.before as JsonObject).some(isTelling) ? [change] : []
+  })
+}
+
 /** Whether the value is specific; small numbers, short words and booleans occur everywhere. */
 function isTelling(value: Json): boolean {
   if (typeof value === 'number') return Math.abs(value) >= SMALL_NUMBER || !Number.isInteger(value)
@@ -136,34 +160,68 @@ function isRelated(leaf: Leaf, other: Leaf, before: JsonObject): boolean {
 }
 
 function leavesOf(value: Json, place: readonly Token[], leaves: Leaf[] = []): Leaf[] {
-  const keys = place.filter((token) => typeof token === 'string').map(plainLower)
-  visit(value, { place: [...place], keys }, leaves)
+  const keys = place.filter((token) => typeof token === 'string')
+  visit(value, { place: [...place], keys, nameKey: undefined }, leaves)
   return leaves
 }
 
-function visit(value: Json, at: { place: Token[]; keys: string[] }, leaves: Leaf[]): void {
+interface Visited {
+  readonly place: Token[]
+  /** The keys on the path, and the names of list members. */
+  readonly keys: readonly string[]
+  /** The key of the scalar that names the object which is visited. */
+  readonly nameKey: string | undefined
+}
+
+function visit(value: Json, at: Visited, leaves: Leaf[]): void {
   // At most one leaf more than the limit is collected; a value that is cut off finds no counterpart.
   if (leaves.length > LEAVES_MAX) return
   if (typeof value !== 'object' || value === null) {
     const key = `${at.place.findLast((token) => typeof token === 'string') ?? ''}`
     const text = scalarText(value, placeKind(key, false))
     const parent = formatPointer(at.place.slice(0, -1))
-    leaves.push({ parent, key, value, signature: JSON.stringify([[...at.keys].sort(), text]) })
+    const signature = JSON.stringify([at.keys.map(plainLower).sort(), text])
+    leaves.push({ parent, key, value, signature, isName: at.nameKey === key })
     return
   }
-  for (const [token, member] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
-    const names = typeof token === 'string' ? [plainLower(token)] : nameOf(member as Json)
+  const isList = Array.isArray(value)
+  const identity = isList ? nameKeyOf(value as readonly Json[], `${at.place.at(-1) ?? ''}`) : undefined
+  for (const [token, member] of isList ? value.entries() : Object.entries(value)) {
     at.place.push(token)
-    visit(member as Json, { place: at.place, keys: [...at.keys, ...names] }, leaves)
+    visit(member as Json, { place: at.place, ...namedBelow(token, member as Json, { at, identity }) }, leaves)
     at.place.pop()
   }
 }
 
-/** The name of a list member, which corresponds to its key in a map. */
-function nameOf(member: Json): readonly string[] {
-  if (!isJsonObject(member)) return []
-  for (const key of NAMES) if (typeof member[key] === 'string') return [plainLower(member[key])]
-  return []
+/** The member whose values can become the keys of a map: the identity of the list, else the first one that is a distinct text in all members. */
+function nameKeyOf(list: readonly Json[], key: string): string | undefined {
+  const identity = listIdentity({ before: list, after: list }, key)
+  if (identity?.keys.length === 1) return identity.keys[0]
+  const [first] = list
+  if (first === undefined || !isJsonObject(first) || list.length > LEAVES_MAX) return undefined
+  return Object.keys(first)
+    .slice(0, NAME_KEYS_MAX)
+    .find((each) => typeof first[each] === 'string' && isDistinctIn(list, each))
+}
+
+function isDistinctIn(list: readonly Json[], key: string): boolean {
+  const texts = new Set(list.map((member) => (isJsonObject(member) ? member[key] : undefined)))
+  return texts.size === list.length && [...texts].every((text) => typeof text === 'string')
+}
+
+/** A list member is named by its identity, which corresponds to its key in a map. A key that repeats a value of the member is a group, not a name. */
+function namedBelow(
+  token: Token,
+  member: Json,
+  { at, identity }: { readonly at: Visited; readonly identity: string | undefined },
+): Pick<Visited, 'keys' | 'nameKey'> {
+  if (typeof token === 'string') return { keys: [...at.keys, token], nameKey: at.nameKey }
+  if (!isJsonObject(member)) return { keys: at.keys, nameKey: undefined }
+  const values = new Set(Object.values(member).filter((value) => typeof value === 'string'))
+  const keys = at.keys.filter((key) => !values.has(key))
+  const name = identity === undefined ? undefined : member[identity]
+  if (typeof name !== 'string') return { keys, nameKey: undefined }
+  return { keys: [...keys, name], nameKey: Object.keys(member).length > 1 ? identity : undefined }
 }
 
 // Whether two scalars are equal under keys that may name a unit: `max_open_mw: 150` and `max_open_gw: 0.15`.
@@ -187,4 +245,36 @@ function quantityUnder(key: string, value: Scalar): Quantity | undefined {
   if (clock === null) return readQuantity(plainText(value))
   const [, hours, minutes, seconds] = clock
   return { value: Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds), unit: SECONDS }
+}
+
+// A number that has changed its unit together with its key, in the same object: `fade_s: 6` and `fade_ms: 6000`.
+
+function convertedAmong(changes: readonly Change[], gains: readonly Gain[]): ReadonlySet<Change> {
+  const byStem = new Map<string, Gain[]>()
+  for (const gain of gains) {
+    const stem = stemOf(gain.place)
+    if (typeof gain.value === 'number' && stem !== undefined) byStem.set(stem, [...(byStem.get(stem) ?? []), gain])
+  }
+  return new Set(
+    changes.filter(({ kind, place, before }) => {
+      const stem = kind === 'removed' && typeof before === 'number' ? stemOf(place) : undefined
+      const [gain, another] = stem === undefined ? [] : (byStem.get(stem) ?? [])
+      if (gain === undefined || another !== undefined) return false
+      const [was, is] = [
+        { key: `${place.at(-1)}`, value: before as number },
+        { key: `${gain.place.at(-1)}`, value: gain.value as number },
+      ]
+      return isSameUnder(was, is)
+    }),
+  )
+}
+
+/** The place without the unit at the end of its key; undefined if the key names none. */
+function stemOf(place: readonly Token[]): string | undefined {
+  const key = place.at(-1)
+  if (typeof key !== 'string' || placeKind(key, false).unit === undefined) return undefined
+  const words = keyWords(key)
+  // `area_km2` has the words `area`, `km`, `2`.
+  const stem = words.slice(0, /^\d$/.test(words.at(-1) ?? '') ? -2 : -1)
+  return formatPointer([...place.slice(0, -1), stem.join(' ')])
 }

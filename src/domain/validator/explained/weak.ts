@@ -59,8 +59,20 @@ function hasMovedBeside(
   if (was === undefined || is === undefined) return false
   const moved = known.get(was) ?? movedKeys(was, is)
   known.set(was, moved)
-  if (moved.size > 0 && typeof before === 'number' && isTotalBeside(before, was)) return false
+  if (moved.size > 0 && typeof before === 'number') {
+    if (isTotalBeside(before, was) || (saysCount(`${place.at(-1)}`) && isLengthBeside(before, was))) return false
+  }
   return moved.size > (moved.has(`${place.at(-1)}`) ? 1 : 0)
+}
+
+const COUNTS: ReadonlySet<string> = new Set(['count', 'counts', 'number', 'num', 'total'])
+
+function saysCount(key: string): boolean {
+  return keyWords(key).some((word) => COUNTS.has(word))
+}
+
+function isLengthBeside(value: number, holder: JsonObject): boolean {
+  return Object.values(holder).some((list) => Array.isArray(list) && list.length === value)
 }
 
 function movedKeys(was: JsonObject, is: JsonObject): ReadonlySet<string> {

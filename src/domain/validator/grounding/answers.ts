@@ -3,8 +3,9 @@
  * answer to the same question (JUD-36).
  */
 import { keyWords } from '../../../../projections/key-words.ts'
+import { isReference } from '../../../../projections/list-identity.ts'
 import { plainLower } from '../../../../projections/plain-text.ts'
-import { isJsonObject, type Json } from '../../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import { isClockKey, isCounterKey } from '../meaning/rising.ts'
 import { canonicalText } from '../report.ts'
@@ -22,6 +23,8 @@ const QUESTION_MAX_CHARS = 512
 /** Maximum number and length of argument values of one call that may name its subject. */
 const NAMED_MAX = 64
 const NAMED_MAX_CHARS = 128
+/** Maximum number of scalar arguments that are kept as a row. */
+const ROW_MEMBERS_MAX = 16
 const ENTRY_BYTES = 192
 
 /** The tool, and the arguments that determine what the answer is about. */
@@ -30,6 +33,8 @@ export interface ToolQuestion {
   readonly about: string
   /** Whole argument values, in the form of names; absent if they are unknown or too many. */
   readonly named?: readonly string[]
+  /** The scalar arguments, if one of them is a reference: a bare answer is about the thing that they name (JUD-94). */
+  readonly row?: JsonObject
 }
 
 export interface Answer {
@@ -71,7 +76,16 @@ const ASKING: ReadonlySet<string> = new Set(
 /** The question of a call. `digest` identifies arguments that are missing, nested or long. */
 export function toolQuestion(tool: string, args: Json | undefined, digest?: string): ToolQuestion {
   const named = args === undefined ? undefined : namedIn(args)
-  return { tool, about: aboutOf(args, digest), ...(named !== undefined && { named }) }
+  const row = args === undefined || digest !== undefined ? undefined : rowOf(args)
+  return { tool, about: aboutOf(args, digest), ...(named && { named }), ...(row && { row }) }
+}
+
+function rowOf(args: Json): JsonObject | undefined {
+  if (!isJsonObject(args)) return undefined
+  const scalars = Object.entries(args).filter(([, value]) => typeof value !== 'object')
+  if (scalars.length > ROW_MEMBERS_MAX || !scalars.some(([key]) => isReference(key))) return undefined
+  const row = Object.fromEntries(scalars)
+  return canonicalText(row).length > QUESTION_MAX_CHARS ? undefined : row
 }
 
 /** The argument values that may be names; undefined if there are more than the limit. */

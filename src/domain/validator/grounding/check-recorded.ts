@@ -406,7 +406,7 @@ function fromPairs(
   for (const key of Object.keys(around)) if (key !== own) takeNumbers(around[key] as Json, operands, work)
   let sum = 0
   for (const operand of operands) sum += operand
-  if (operands.length > 1 && isSameNumber(sum, number)) return 'the sum of what stands beside it'
+  if (operands.length > 1 && isSameNumber(sum, number)) return 'the sum of the values beside it'
   for (const [i, a] of operands.entries()) {
     for (const b of operands.slice(i + 1)) {
       if (isSameNumber(a + b, number)) return `${a} + ${b}`

@@ -15,6 +15,7 @@ import {
   noAnswers,
   type ToolQuestion,
 } from './answers.ts'
+import { bareAnswer } from './bare-answers.ts'
 import { SINCE_START, type Since } from './established-since.ts'
 import type { LeftWords } from './left-words.ts'
 import { RowIndex, type RowIndexDump } from './row-index.ts'
@@ -123,6 +124,8 @@ export function* indexResults(results: RecordedResults, knowing: Knowing): Paced
       yield* knowAll(results.index, value, knowing)
     }
     const { asked, value, revision } = next
+    const bare = saysError(value) ? undefined : bareAnswer(asked, value)
+    if (bare !== undefined) yield* results.index.add({ ...next, value: bare.row, bare }, knowing.pauses)
     const bytes = Math.ceil(results.waitingBytes / results.waiting.length)
     // An error is no answer, so the previous answer stays the latest one.
     if (asked !== undefined && !saysError(value)) {

@@ -28,6 +28,7 @@ const LEAF_STEPS = 15
 interface Adding {
   readonly revision: number
   readonly asked: ToolQuestion | undefined
+  readonly bare: Recorded['bare']
   readonly places: Map<Row, number>
   readonly hashes: KnownHashes
   readonly pauses: Pauses
@@ -52,6 +53,8 @@ export interface RecordedRow {
   readonly tool: string | undefined
   /** Whether the call named the row, or its tool had answered about it before. Only then is the row a statement about the thing, not a mere mention. */
   readonly isAddressed: boolean
+  /** The row stands for a bare answer: it holds a few leaves of the thing that the call named. */
+  readonly isBare: boolean
   readonly shape: Shape
   readonly hashOf: (rel: string) => number | undefined
 }
@@ -61,6 +64,8 @@ interface Recorded {
   readonly value: Json
   readonly revision: number
   readonly asked?: ToolQuestion | undefined
+  /** The value stands for a bare answer, and consists of arguments of the call and what was answered. */
+  readonly bare?: { readonly isMention: boolean } | undefined
 }
 
 type OfTool = (tool: string | undefined) => boolean
@@ -87,8 +92,8 @@ export class RowIndex {
   readonly #tools: string[] = []
   readonly #toolAt = new Map<string, number>()
   /**
-   * Per row: shape, revision, parent, first leaf, source. The source is twice the tool's number (from 1; 0 if unknown), plus 1 if the call
-   * addressed the row.
+   * Per row: shape, revision, parent, first leaf, source. The source is four times the tool's number (from 1; 0 if unknown), plus 2 if the
+   * row stands for a bare answer, plus 1 if the call addressed the row.
    */
   readonly #rows = new NumberList()
   readonly #leaves = new NumberList()
@@ -144,8 +149,8 @@ export class RowIndex {
   }
 
   /** Must not be interleaved with another call of `add`. */
-  *add({ value, revision, asked }: Recorded, pauses: Pauses): Paced<void> {
-    const adding: Adding = { revision, asked, places: new Map(), hashes: new Map(), pauses }
+  *add({ value, revision, asked, bare }: Recorded, pauses: Pauses): Paced<void> {
+    const adding: Adding = { revision, asked, bare, places: new Map(), hashes: new Map(), pauses }
     for (const row of rowsIn(value)) {
       if (this.truncated) return
       if (row.rels.length + row.lists.length > 0) adding.places.set(row, yield* this.#addRow(row, adding))
@@ -155,12 +160,16 @@ export class RowIndex {
     }
   }
 
-  *#addRow(row: Row, { revision, asked, places, hashes, pauses }: Adding): Paced<number> {
+  *#addRow(row: Row, adding: Adding): Paced<number> {
+    const { revision, asked, bare, places, hashes, pauses } = adding
     const number = this.size
     const parent = row.parent === undefined ? undefined : places.get(row.parent)
     const leaves = this.hashesOf(row)
-    const isAddressed = (parent !== undefined && this.row(parent).isAddressed) || this.#isAddressed(row, asked)
-    const source = 2 * (asked === undefined ? 0 : this.#toolNamed(asked.tool)) + (isAddressed ? 1 : 0)
+    const isAddressed =
+      bare?.isMention !== true &&
+      ((parent !== undefined && this.row(parent).isAddressed) || this.#isAddressed(row, asked))
+    const tool = asked === undefined ? 0 : this.#toolNamed(asked.tool)
+    const source = 4 * tool + (bare === undefined ? 0 : 2) + (isAddressed ? 1 : 0)
     this.#rows.push(this.#shapeOf(row), revision, parent ?? NONE, this.#leaves.length, source)
     for (const leaf of leaves) this.#leaves.push(leaf)
     for (const { rel, list } of row.lists) {
@@ -210,7 +219,8 @@ export class RowIndex {
       row: number,
       revision: revision as number,
       parent: parent === NONE ? undefined : parent,
-      tool: this.#tools[(source >> 1) - 1],
+      tool: this.#tools[(source >> 2) - 1],
+      isBare: (source & 2) !== 0,
       isAddressed: source % 2 === 1,
       shape,
       hashOf: (rel) => {

@@ -88,7 +88,7 @@ function meetingsOf(lookup: Lookup, row: Row): readonly Meeting[] {
       spend(lookup, steps)
       const meeting = meet(row, hashes, recorded)
       const named = name.rel !== undefined && recorded.hashOf(name.rel) === undefined ? 1 : 0
-      const isKnown = (meeting.shared + named) * 2 > row.rels.length
+      const isKnown = recorded.isBare || (meeting.shared + named) * 2 > row.rels.length
       if (isKnown && (meeting.references === 0 || isDecisive(name))) met.set(recorded.row, meeting)
     }
   }

@@ -48,6 +48,7 @@ export function placeKind(key: string, isEntities: boolean): PlaceKind {
 function unitOf(words: readonly string[], last: string): Unit | undefined {
   // The whole key is a unit: `litres`, `minutes`.
   if (words.length < 2) return last.length >= UNIT_NAME_MIN_CHARS ? readUnit(last) : undefined
+  if (last === '2' || last === '3') return words.length > 2 ? readUnit(`${words.at(-2)}${last}`) : undefined
   if (last.length >= UNIT_SUFFIX_MIN_CHARS) return readKeyUnit(last)
   return TEMPERATURE.test(words.at(-2) ?? '') ? readUnit(last.toUpperCase()) : readUnit(last)
 }

@@ -28,10 +28,13 @@ const GROUPED_DIGITS_MIN = 8
 const CODE_MAX_CHARS = 64
 /** A number with a unit that is not in the table; compared by unit and by digits without group separators. */
 const MEASURE = /^([-+]?\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+)|[-+]?\d+)(\.\d+)? ?([\p{L}°µ][\p{L}°µ/²³·]{0,11})$/u
+/** What a boolean is written as. `NO` is the code of a country, and code takes the text `false` for true. */
+const [YES, NO] = [new Set(['yes', 'Yes', 'YES']), new Set(['no', 'No'])]
 const PHONE = /^\+\d[\d ()./-]{5,24}$/
 
 export function isSameScalar(a: Scalar, b: Scalar, place: PlaceKind): boolean {
   if (a === b) return true
+  if (typeof a === 'boolean' && typeof b === 'string') return (a ? YES : NO).has(b.trim())
   if (a === null || b === null || typeof a === 'boolean' || typeof b === 'boolean') return false
   if (typeof a === 'number' && typeof b === 'number') return isSameNumber(a, b)
   return isSameReading(readScalar(a, place), readScalar(b, place), place)

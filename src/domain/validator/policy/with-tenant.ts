@@ -54,6 +54,7 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
     base: run.base ?? tenant.base,
     rules: run.rules ?? tenant.rules,
     signals: run.signals === 'refuse' ? run.signals : (tenant.signals ?? run.signals),
+    claimFirst: run.claimFirst ?? tenant.claimFirst,
     criticalKeys: union(run.criticalKeys, tenant.criticalKeys),
     protect: protectedByBoth(run.protect, tenant.protect),
     ...freeOf(run, tenant),
