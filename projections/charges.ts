@@ -49,6 +49,7 @@ const CHARGES = {
   ...ignore(
     'RunResumed',
     'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

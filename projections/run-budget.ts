@@ -31,6 +31,7 @@ const BUDGET_FOLDS = {
     'RunStarted',
     'RunResumed',
     'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

@@ -1,6 +1,5 @@
 /** @module When a worker may carry a run on: a part of its row in the run list (RUN-222). */
 import type { EventBody } from '../schemas/events.ts'
-import { stuckIn } from './run.ts'
 import type { RecordedEvent } from './projection.ts'
 import { type Slots, type StuckState, safeKey } from './run-state.ts'
 
@@ -12,13 +11,12 @@ export interface DueState {
   fence: number
   /** Version of the code that the first worker of the run had. */
   version?: string
-  /** How long the run is left to the code that carries it, after each of its events, in milliseconds. */
-  holdMs: number
-  /** Whether that code is a worker's, which leaves the run when it waits. */
-  isWorker?: true
-  /** Until when the run is left to that code, without the leases of its open calls. */
+  /** Set while a worker carries the run: how long the run is left to it after each of its events, in milliseconds. */
+  holdMs?: number
+  /** Until when the run is left to the code that carries it, without the leases of its open calls. */
   heldUntil: string
-  left?: { readonly because: 'waiting' | 'stopped'; readonly at: string }
+  /** Nobody carries the run. `started`: nobody has yet. `at`: the time from which a worker may, unless the run waits. */
+  left?: { readonly because: 'started' | EventBody<'RunLeft'>['because']; readonly at: string }
   stuck?: StuckState
   /** The first time since the last resume that something from outside may let the run continue. */
   woken?: string
@@ -28,21 +26,24 @@ export interface DueState {
   timers: Slots<string>
 }
 
-/** The time that code which is not a worker's is given between two events. */
-const QUIET_MS = 60_000
+/** Without an event or a lease for this long, the process that carries a run without a worker is considered to be gone. */
+const SILENT_MS = 10 * 60_000
+/** The same after the end of a wait, which such a process polls for. */
+const SILENT_AFTER_WAIT_MS = 60_000
+/** A lease that ended this long ago was not renewed by anybody. */
+const LEASE_GRACE_MS = 2_000
 
 export function startedDue({ data, header }: Extract<RecordedEvent, { type: 'RunStarted' }>): DueState {
   return {
     fence: 1,
-    holdMs: QUIET_MS,
-    heldUntil: after(header.time, QUIET_MS),
+    heldUntil: after(header.time, SILENT_MS),
     timers: {},
     ...(data.childOf !== undefined && { parent: data.childOf.run }),
-    ...(data.after !== undefined && { left: { because: 'stopped', at: data.after } }),
+    ...(data.after !== undefined && { left: { because: 'started', at: data.after } }),
   }
 }
 
-/** Events from outside the code that carries the run. */
+/** Events that others than the code that carries the run may append. */
 const FROM_OUTSIDE: ReadonlySet<string> = new Set<RecordedEvent['type']>([
   'SignalReceived',
   'ApprovalGranted',
@@ -57,16 +58,12 @@ const FROM_OUTSIDE: ReadonlySet<string> = new Set<RecordedEvent['type']>([
 
 export function evolveDue(due: DueState, event: RecordedEvent): void {
   const { type, data, header } = event
-  if (!FROM_OUTSIDE.has(type)) due.heldUntil = after(header.time, due.holdMs)
+  if (!FROM_OUTSIDE.has(type)) due.heldUntil = after(header.time, due.holdMs ?? SILENT_MS)
   switch (type) {
     case 'RunResumed':
       return resume(due, data, header.time)
     case 'RunLeft':
       return leave(due, data, header.time)
-    case 'ToolCallClaimed':
-    case 'ToolCallLeaseRenewed':
-      if (data.leaseUntil > due.heldUntil) due.heldUntil = data.leaseUntil
-      return
     case 'WaitStarted':
       if (data.until !== undefined) due.timers[safeKey(data.waitId)] = data.until
       return
@@ -95,11 +92,10 @@ export function evolveDue(due: DueState, event: RecordedEvent): void {
 
 function resume(due: DueState, { fence, holdMs, version }: EventBody<'RunResumed'>, time: string): void {
   due.fence = fence
-  due.holdMs = holdMs ?? QUIET_MS
-  if (holdMs === undefined) delete due.isWorker
-  else due.isWorker = true
+  if (holdMs === undefined) delete due.holdMs
+  else due.holdMs = holdMs
   if (version !== undefined) due.version ??= version
-  due.heldUntil = after(time, due.holdMs)
+  due.heldUntil = after(time, holdMs ?? SILENT_MS)
   delete due.left
   delete due.woken
   delete due.childWakes
@@ -110,41 +106,61 @@ function resume(due: DueState, { fence, holdMs, version }: EventBody<'RunResumed
 function leave(due: DueState, data: EventBody<'RunLeft'>, time: string): void {
   const { because } = data
   const stuck = stuckIn(data)
-  if (stuck === undefined) delete due.stuck
-  else due.stuck = stuck
-  due.left = { because: because === 'waiting' ? because : 'stopped', at: stuck?.until ?? time }
+  due.left = { because, at: stuck?.until ?? time }
+  if (stuck === undefined) {
+    delete due.stuck
+    return
+  }
+  due.stuck = stuck
+  // The code could not go on although this had come.
+  delete due.woken
+  delete due.childWakes
+}
+
+/** The state that a run is left in as stuck; undefined if it is left for another reason. */
+export function stuckIn({ error, attempts, since, until }: EventBody<'RunLeft'>): StuckState | undefined {
+  if (error === undefined || attempts === undefined || since === undefined || until === undefined) return undefined
+  return { ...error, attempts, since, until }
 }
 
 function wake(due: DueState, time: string): void {
-  if (due.woken === undefined || time < due.woken) due.woken = time
+  due.woken = first(due.woken, time)
 }
 
 /** A run within the run may continue at that time. */
 export function wakeParent(due: DueState, time: string): void {
-  if (due.childWakes === undefined || time < due.childWakes) due.childWakes = time
+  due.childWakes = first(due.childWakes, time)
 }
 
 /** The first time at which something that the run waits for may let it continue. */
 export function wakesAt({ woken, childWakes, timers }: DueState): string | undefined {
-  const times = [...Object.values(timers), woken, childWakes].filter((time) => time !== undefined)
-  return times.length === 0 ? undefined : times.reduce((a, b) => (b < a ? b : a))
+  return first(woken, childWakes, ...Object.values(timers))
 }
 
 /**
  * The time from which a worker may carry an open run on; undefined while it waits for somebody. `leaseUntil`: when the last lease of its calls ends. `waits`:
  * number of open waits and approvals.
  */
-export function dueAt(due: DueState, { leaseUntil = '', waits }: { leaseUntil?: string; waits: number }): string | undefined {
-  const { left, parent, heldUntil, isWorker, holdMs } = due
+export function dueAt(
+  due: DueState,
+  { leaseUntil, waits }: { leaseUntil: string | undefined; waits: number },
+): string | undefined {
+  const { left, parent, heldUntil, holdMs, woken, childWakes } = due
   if (parent !== undefined) return undefined
   const wakes = wakesAt(due)
   if (left?.because === 'waiting') return wakes
+  if (left?.because === 'stuck') return first(left.at, woken, childWakes)
   if (left !== undefined) return left.at
-  const until = later(heldUntil, leaseUntil)
-  // Code that is not a worker's may wait in its process, and continues there.
-  if (isWorker === true || waits === 0) return until
-  return wakes === undefined ? undefined : later(until, after(wakes, holdMs))
+  const leased = leaseUntil === undefined ? undefined : after(leaseUntil, LEASE_GRACE_MS)
+  if (holdMs !== undefined) return last(heldUntil, leased)
+  // Code without a worker may wait in its process, and renews the leases of its calls there.
+  if (waits === 0) return leased ?? heldUntil
+  return wakes === undefined ? undefined : last(after(wakes, SILENT_AFTER_WAIT_MS), leased)
 }
 
-const later = (a: string, b: string): string => (a > b ? a : b)
+function first(...times: readonly (string | undefined)[]): string | undefined {
+  return times.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined)
+}
+
+const last = (a: string, b: string | undefined): string => (b !== undefined && b > a ? b : a)
 const after = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString()

@@ -93,8 +93,7 @@ function startedRow(event: Extract<RecordedEvent, { type: 'RunStarted' }>): RunR
 }
 
 const COUNT_FOLDS = {
-  // Only for `due`.
-  ...ignore('RunStarted', 'RunResumed', 'RunLeft'),
+  ...ignore('RunStarted', 'RunResumed', 'RunLeft', 'RunCarried'),
   ...ignore(
     'RunBranched',
     'ChildRunStarted',
@@ -201,7 +200,8 @@ function endCall(row: RunRowState, { callId }: { readonly callId: string }): voi
 /** When a worker may carry the run on; undefined while it waits for somebody, and after its end. */
 export function dueAtOf({ status, due, open, approvals, waits }: RunRowState): string | undefined {
   if (status !== 'open') return undefined
-  const leaseUntil = Object.values(open).reduce((last, until) => (until > last ? until : last), '')
+  const leases = Object.values(open).filter((until) => until !== IN_DOUBT)
+  const leaseUntil = leases.reduce<string | undefined>((last, until) => (last !== undefined && last > until ? last : until), undefined)
   return dueAt(due, { leaseUntil, waits: Object.keys(approvals).length + Object.keys(waits).length })
 }
 
@@ -221,6 +221,9 @@ export function leasesOf({ open }: RunRowState): { readonly inDoubtCalls: number
   return { inDoubtCalls, ...(leaseUntil !== undefined && { leaseUntil }) }
 }
 
+/** The body of these is read only for `due`. */
+const IN_DUE: ReadonlySet<RunEventType> = new Set(['RunStarted', 'RunResumed', 'RunLeft'])
+
 /** Whether the row needs only the call's id from the body, which may hold a large result. */
 export function endsCall(type: RunEventType): boolean {
   return COUNT_FOLDS[type] === endCall
@@ -228,5 +231,5 @@ export function endsCall(type: RunEventType): boolean {
 
 /** Whether the row reads the body of events of this type; of other types it reads only the header. */
 export function isInRow(type: RunEventType): boolean {
-  return type === 'RunStarted' || type === 'RunResumed' || type === 'RunLeft' || COUNT_FOLDS[type] !== null || isOnBudget(type)
+  return IN_DUE.has(type) || COUNT_FOLDS[type] !== null || isOnBudget(type)
 }

@@ -20,18 +20,12 @@ import {
   foldSigned,
   RUN_PROJECTION_VERSION,
   type RunState,
-  type StuckState,
   safeKey,
   zeroSpend,
 } from './run-state.ts'
+import { stuckIn } from './run-due.ts'
 import { foldReview, foldSuspects, rewindSuspects } from './run-suspects.ts'
 import { WAIT_FOLDS } from './run-waits.ts'
-
-/** The state that a run is left in as stuck; undefined if it is left for another reason. */
-export function stuckIn({ error, attempts, since, until }: EventBody<'RunLeft'>): StuckState | undefined {
-  if (error === undefined || attempts === undefined || since === undefined || until === undefined) return undefined
-  return { ...error, attempts, since, until }
-}
 
 export const runProjection: Projection<RunState | undefined> = {
   name: 'run',
@@ -60,7 +54,7 @@ export function evolveRun(before: RunState | undefined, event: RecordedEvent): R
 
 const RUN_FOLDS = {
   ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
-  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap', 'RunCarried'),
   ...CALL_FOLDS,
   ...APPROVAL_FOLDS,
   ...WAIT_FOLDS,

@@ -123,6 +123,7 @@ const LEFT_OUT = {
     'JudgementRecorded',
     'RunResumed',
     'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RedactionChanged',

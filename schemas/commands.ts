@@ -2,6 +2,7 @@
 import type { DecideApproval } from './approval.ts'
 import type { RecordCapture } from './capture.ts'
 import type {
+  CarryRun,
   ClaimCall,
   CompleteRun,
   FailRun,
@@ -53,6 +54,7 @@ export type Command =
   | { readonly kind: 'join'; readonly forkId: string; readonly body: JoinFork }
   | { readonly kind: 'capture'; readonly body: RecordCapture }
   | { readonly kind: 'leave'; readonly body: LeaveRun }
+  | { readonly kind: 'carry'; readonly body: CarryRun }
   | { readonly kind: 'complete'; readonly body: CompleteRun }
   | { readonly kind: 'fail'; readonly body: FailRun }
 

@@ -47,6 +47,7 @@ import { ReservationExpired } from './events/reservation-expired.ts'
 import { ResultNotRecorded } from './events/result-not-recorded.ts'
 import { ReviewSigned } from './events/review-signed.ts'
 import { RunBranched } from './events/run-branched.ts'
+import { RunCarried } from './events/run-carried.ts'
 import { RunCompensated } from './events/run-compensated.ts'
 import { RunCompleted } from './events/run-completed.ts'
 import { RunFailed } from './events/run-failed.ts'
@@ -80,6 +81,7 @@ export const RUN_EVENTS = {
   RunStarted,
   RunResumed,
   RunLeft,
+  RunCarried,
   RedactionChanged,
   ManifestRegistered,
   EnvelopeAccepted,

@@ -82,10 +82,17 @@ export const LeaveRun = z
     retryAfterMs: z.int().min(1).max(RETRY_MAX_MS).optional(),
     runFence: z.int().min(1),
   })
-  .refine(({ because, error, retryAfterMs }) => [error, retryAfterMs].every((m) => (m !== undefined) === (because === 'stuck')), {
-    message: 'a run that is stuck says why (error) and for how long it is left alone (retryAfterMs); others do not',
-    path: ['because'],
-  })
+  .refine(
+    ({ because, error, retryAfterMs }) =>
+      [error, retryAfterMs].every((member) => (member !== undefined) === (because === 'stuck')),
+    {
+      message: 'a run that is stuck says why (error) and for how long it is left alone (retryAfterMs); others do not',
+      path: ['because'],
+    },
+  )
+
+/** The code of a worker still carries the run. */
+export const CarryRun = z.strictObject({ runFence: z.int().min(1) })
 
 const RunFence = z.int().min(1).optional()
 
@@ -312,6 +319,7 @@ export const FailRun = z.strictObject({ error: Failure, runFence: RunFence })
 
 export type StartRun = z.infer<typeof StartRun>
 export type LeaveRun = z.infer<typeof LeaveRun>
+export type CarryRun = z.infer<typeof CarryRun>
 export type PostEnvelope = z.infer<typeof PostEnvelope>
 export type RecordJudgement = z.infer<typeof RecordJudgement>
 export type ReviewSuspects = z.infer<typeof ReviewSuspects>

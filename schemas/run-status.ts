@@ -11,4 +11,4 @@ export const ROLLBACK_VERDICTS = ['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSA
 export type RollbackVerdict = (typeof ROLLBACK_VERDICTS)[number]
 
 /** Why the code that carried a run left it open. */
-export const LEFT_BECAUSE = ['waiting', 'stopped', 'stuck'] as const
+export const LEFT_BECAUSE = ['waiting', 'stuck'] as const

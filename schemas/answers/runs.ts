@@ -5,7 +5,7 @@ import { BranchOrigin, ParentCall } from '../events/run-started.ts'
 import { Digest, Name, RunId, WorkerVersion } from '../names.ts'
 import { ResolvedPolicy } from '../policy.ts'
 import { Redacted } from '../redaction.ts'
-import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../run-status.ts'
+import { LEFT_BECAUSE, ROLLBACK_VERDICTS, RUN_STATUSES } from '../run-status.ts'
 import { MOVE_KINDS } from '../value-forms.ts'
 import { Failure, JsonRecord, JsonValue, SuspectId, Uuid, ValueRef } from '../values.ts'
 import { type Answer, Count, list, OVER_RUNS, READ, RECORDED, Revision, Step, Time } from './answer.ts'
@@ -181,6 +181,10 @@ const RunItem = z.strictObject({
   inDoubtCalls: Count,
   leaseUntil: Time.optional(),
   overdue: z.literal(true).optional(),
+  fence: z.int().min(1),
+  dueAt: Time.optional(),
+  version: WorkerVersion.optional(),
+  stuck: Stuck.optional(),
   tokens: Count,
   cost: z.string().optional(),
   currency: z.string().optional(),
@@ -194,6 +198,16 @@ export const RunsAnswer = z
 
 export const EndAnswer = z.strictObject({ ...RECORDED, status: z.enum(RUN_STATUSES) }).meta({ id: 'RunEnd' })
 
+export const LeftAnswer = z
+  .strictObject({ ...RECORDED, because: z.enum(LEFT_BECAUSE), until: Time.optional() })
+  .meta({ id: 'RunLeaving' })
+
+export const CarriedAnswer = z.strictObject({ ...RECORDED, fence: z.int().min(1) }).meta({ id: 'RunCarrying' })
+
+/** The run was left open; `until`: no worker takes it before, because it is stuck. */
+export type LeftAnswer = Answer<typeof LeftAnswer>
+/** The run is left to the worker that carries it for another while. */
+export type CarriedAnswer = Answer<typeof CarriedAnswer>
 /** One run of the list: its status, counts and totals. */
 export type RunItem = Answer<typeof RunItem>
 export type RunsAnswer = Answer<typeof RunsAnswer>

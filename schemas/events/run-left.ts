@@ -14,7 +14,7 @@ export const RunLeft = eventType({
     .strictObject({
       v: z.literal(1),
       fence: z.int().min(1),
-      /** `waiting`: for a signal, an approval or a time. `stopped`: its worker ended. `stuck`: its code cannot carry it on. */
+      /** `waiting`: for a signal, an approval or a time. `stuck`: its code cannot carry it on. */
       because: z.enum(LEFT_BECAUSE),
       /** Why the code cannot carry it on. */
       error: z.strictObject({ code: z.string().min(1).max(128), message: z.string().max(2000) }).optional(),

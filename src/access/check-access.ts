@@ -123,6 +123,7 @@ const OF_THE_RUN: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(
   'signal',
   'compensate',
   'leave',
+  'carry',
   'complete',
   'fail',
 ])

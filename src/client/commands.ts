@@ -29,6 +29,7 @@ const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   join: 'forks/*/join',
   capture: 'captures',
   leave: 'leave',
+  carry: 'carry',
   complete: 'complete',
   fail: 'fail',
 }

@@ -1,6 +1,6 @@
-/** @module How the code that carries a run leaves it open, so that a worker carries it on later (RUN-223, RUN-226). */
+/** @module How the code of a worker keeps the run that it carries, and how it leaves it open (RUN-223, RUN-224, RUN-226). */
 import type { RunState } from '../../projections/run-state.ts'
-import type { LeaveRun } from '../../schemas/requests.ts'
+import type { CarryRun, LeaveRun } from '../../schemas/requests.ts'
 import { append, type Decision, type Env, mustBeOpen, nowMsOf, refuse, timeAfter } from './decision.ts'
 
 /** Only the current owner leaves a run; a run that is left as stuck is left alone for a while. */
@@ -13,4 +13,11 @@ export function decideLeave(state: RunState, body: LeaveRun, env: Env): Decision
   const { attempts = 0, since = new Date(nowMsOf(state, env)).toISOString() } = state.stuck ?? {}
   const until = timeAfter(retryAfterMs, state, env)
   return append({ type: 'RunLeft', data: { ...left, error, attempts: attempts + 1, since, until } })
+}
+
+/** The time of the event begins the hold of the run's worker anew. */
+export function decideCarried(state: RunState, { runFence }: CarryRun): Decision {
+  const closed = mustBeOpen(state, runFence)
+  if (closed !== undefined) return refuse(closed)
+  return append({ type: 'RunCarried', data: { v: 1, fence: state.fence } })
 }

@@ -56,6 +56,7 @@ const ROLES = {
     'none',
     'RunResumed',
     'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RedactionChanged',

@@ -46,6 +46,7 @@ const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   join: requests.JoinFork,
   capture: RecordCapture,
   leave: requests.LeaveRun,
+  carry: requests.CarryRun,
   complete: requests.CompleteRun,
   fail: requests.FailRun,
 }

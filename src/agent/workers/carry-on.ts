@@ -5,6 +5,7 @@ import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { AgentError, LedgerRefused, RunWaiting } from '../errors.ts'
 import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
 import type { RunOutcome } from '../saga/outcome.ts'
+import { keepRun } from './keep-run.ts'
 
 export interface Carrying {
   readonly runId: string
@@ -18,74 +19,93 @@ export interface Carrying {
 }
 
 /**
- * `ended`: completed or rolled back. `left`: it waits, or it now belongs to another owner. `refused`: it could not be taken. `stuck`: the code cannot carry it
- * on, and the run says so.
+ * `ended`: completed or rolled back. `left`: it waits, or it now belongs to another owner. `refused`: it could not be taken, or not be left. `stuck`: the code
+ * cannot carry it on, and the run says so.
  */
 export interface Carried {
   readonly kind: 'ended' | 'left' | 'refused' | 'stuck'
   readonly error?: unknown
 }
 
+/** How the code ended. */
+interface Life {
+  started?: StartAnswer
+  outcome?: RunOutcome
+  halted?: Error | undefined
+}
+
 /** Never throws. */
 export async function carryOn(home: Home, carrying: Carrying): Promise<Carried> {
   const { runId, name, body, worker, onStarted } = carrying
-  let started: StartAnswer | undefined
-  let halted: Error | undefined
-  let outcome: RunOutcome | undefined
+  const life: Life = {}
+  const kept = keepRun(home.connection, runId, worker.holdMs)
   try {
     await liveRun(
-      home,
+      { ...home, connection: kept.connection },
       {
         options: { id: runId, name, whenWaiting: 'leave' },
         worker,
         onStarted: (answer) => {
-          started = answer
+          life.started = answer
+          if (answer.status === 'open') kept.begin(answer.fence)
           onStarted()
         },
-        onFailed: (failed, why) => {
-          outcome = failed
-          halted = why
+        onFailed: (outcome, halted) => {
+          life.outcome = outcome
+          life.halted = halted
         },
       },
       body,
     )
     return { kind: 'ended' }
   } catch (error) {
-    if (started === undefined) return notTaken(error)
-    if (started.status !== 'open' || (outcome !== undefined && outcome.status !== 'OPEN')) return { kind: 'ended' }
-    return leave(home, { ...carrying, fence: started.fence }, halted ?? error)
+    kept.end()
+    return await afterwards(home, carrying, life, error)
+  } finally {
+    kept.end()
   }
 }
 
 /** Another worker was faster, or the run has ended. */
 const TAKEN: ReadonlySet<string> = new Set(['run-taken-over', 'run-owned', 'run-ended', 'stale-fence'])
 
-function notTaken(error: unknown): Carried {
-  return error instanceof LedgerRefused && TAKEN.has(error.code) ? { kind: 'left' } : { kind: 'refused', error }
-}
+const isTaken = (error: unknown): boolean => error instanceof LedgerRefused && TAKEN.has(error.code)
 
-async function leave(
+async function afterwards(
   { connection }: Home,
-  { runId, fence, retryAfterMs }: Carrying & { readonly fence: number },
-  error: unknown,
+  { runId, retryAfterMs }: Carrying,
+  { started, outcome, halted }: Life,
+  thrown: unknown,
 ): Promise<Carried> {
-  if (error instanceof LedgerRefused && TAKEN.has(error.code)) return { kind: 'left' }
-  // The ledger is unable: the run is due again once its hold is over.
-  if (error instanceof UnreachableError || error instanceof LedgerError) return { kind: 'left' }
-  if (isRolledBack(error)) return { kind: 'ended' }
+  if (started === undefined) return isTaken(thrown) ? { kind: 'left' } : { kind: 'refused', error: thrown }
+  if (started.status !== 'open' || (outcome !== undefined && outcome.status !== 'OPEN')) return { kind: 'ended' }
+  const error = outcome?.rollbackError ?? halted ?? thrown
+  // The run is due again once its hold is over.
+  if (isTaken(error) || isUnable(error)) return { kind: 'left' }
+  // An earlier rollback was finished.
+  if (outcome === undefined && isRolledBack(error)) return { kind: 'ended' }
   const isWaiting = error instanceof RunWaiting
   const body: LeaveRun = isWaiting
-    ? { because: 'waiting', runFence: fence }
-    : { because: 'stuck', error: faultOf(error), retryAfterMs, runFence: fence }
+    ? { because: 'waiting', runFence: started.fence }
+    : { because: 'stuck', error: faultOf(error), retryAfterMs, runFence: started.fence }
   try {
-    await connection.execute(runId, { kind: 'leave', body })
+    const reply = await connection.execute(runId, { kind: 'leave', body })
+    if (!reply.ok) return TAKEN.has(reply.problem.code) ? { kind: 'left' } : { kind: 'refused', error }
   } catch {
-    // As above: the hold ends by itself.
+    return { kind: 'left' }
   }
   return isWaiting ? { kind: 'left' } : { kind: 'stuck', error }
 }
 
-/** An earlier rollback was finished. */
+const TOO_MANY = 429
+const UNABLE = 500
+
+/** The ledger is unable to answer now, which is no fault of the code. */
+function isUnable(error: unknown): boolean {
+  if (error instanceof LedgerError) return error.status >= UNABLE || error.status === TOO_MANY
+  return error instanceof UnreachableError
+}
+
 function isRolledBack(error: unknown): boolean {
   return error instanceof AgentError && (error.code === 'run-rolled-back' || error.code === 'run-failed')
 }
@@ -94,7 +114,10 @@ const CODE_MAX_CHARS = 128
 const MESSAGE_MAX_CHARS = 2_000
 
 function faultOf(error: unknown): { code: string; message: string } {
-  const code = error instanceof AgentError || error instanceof LedgerRefused ? error.code : 'run-not-loaded'
+  const hasCode = error instanceof AgentError || error instanceof LedgerError
   const message = error instanceof Error ? error.message : String(error)
-  return { code: code.slice(0, CODE_MAX_CHARS), message: message.slice(0, MESSAGE_MAX_CHARS).toWellFormed() }
+  return {
+    code: hasCode ? error.code.slice(0, CODE_MAX_CHARS) : 'not-carried-on',
+    message: message.slice(0, MESSAGE_MAX_CHARS).toWellFormed(),
+  }
 }

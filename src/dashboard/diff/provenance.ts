@@ -53,6 +53,7 @@ const ROLES = {
   ...ignore(
     'RunResumed',
     'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

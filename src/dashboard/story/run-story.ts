@@ -91,7 +91,7 @@ const placeOf = ({ type, revision, time }: RecordedEvent['header']) => ({ type, 
 
 /** Event types that the picture shows in another way, or not at all, are ignored: calls, snapshots, leases, reservations. */
 const MARKS = {
-  ...ignore('SnapshotTaken', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...ignore('SnapshotTaken', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'RunCarried'),
   ...ignore('ReservationExpired', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
   ...ignore('ToolCallInDoubt', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'),
   ...ignore('CompensationInDoubt'),

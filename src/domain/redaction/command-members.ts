@@ -97,5 +97,6 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
   capture: { values: [], names: ['gap/server', 'definitions/server', 'definitions/tools'] },
   complete: { values: [any('output')], names: [] },
   leave: { values: [text('error/message', LEFT_MAX)], names: [] },
+  carry: NONE,
   fail: { values: failure('error'), names: [] },
 }

@@ -2,19 +2,27 @@
 
 import { z } from 'zod'
 import { RewoundAnswer } from '../../../schemas/answers/handoffs.ts'
-import { ContextAnswer, EndAnswer, RunAnswer, RunsAnswer, StartAnswer } from '../../../schemas/answers/runs.ts'
+import {
+  CarriedAnswer,
+  ContextAnswer,
+  EndAnswer,
+  LeftAnswer,
+  RunAnswer,
+  RunsAnswer,
+  StartAnswer,
+} from '../../../schemas/answers/runs.ts'
 import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { CompleteRun, FailRun, LeaveRun, Rollback, StartRun } from '../../../schemas/requests.ts'
+import { CarryRun, CompleteRun, FailRun, LeaveRun, Rollback, StartRun } from '../../../schemas/requests.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import { READ_PAYLOADS, READ_RUNS, WRITE_NAMED_RUNS, WRITE_RUNS } from '../../access/access.ts'
 import type { RunListFilter } from '../../ledger/ledger.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { listDueRuns } from '../due-runs.ts'
 import { CursorText, Limit, PAGE_DEFAULT, Positive, Text, TextList, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
-import { listDueRuns } from '../due-runs.ts'
 import { noIndex, readAt } from '../read-at.ts'
 import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
@@ -61,7 +69,7 @@ export const runRoutes: readonly GuardedRoute[] = [
   }),
   readRoute({
     path: '/v1/runs',
-    summary: 'List runs, newest first',
+    summary: 'List runs, newest first; or those that a worker may carry on, by when they became due',
     tag,
     answer: RunsAnswer,
     access: READ_RUNS,
@@ -99,12 +107,23 @@ export const runRoutes: readonly GuardedRoute[] = [
   }),
   commandRoute({
     path: '/v1/runs/{run}/leave',
-    summary: 'Leave a run open: a worker carries it on when its waits end, at once, or after a while',
+    summary: 'Leave a run open: a worker carries it on when a wait of it ends, or after a while',
     tag,
     access: WRITE_RUNS,
     kind: 'leave',
+    answer: LeftAnswer,
     body: LeaveRun,
     command: (body) => ({ kind: 'leave', body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/carry',
+    summary: 'Say that the code of a worker still carries the run, so that no other worker takes it',
+    tag,
+    access: WRITE_RUNS,
+    kind: 'carry',
+    answer: CarriedAnswer,
+    body: CarryRun,
+    command: (body) => ({ kind: 'carry', body }),
   }),
   commandRoute({
     path: '/v1/runs/{run}/complete',

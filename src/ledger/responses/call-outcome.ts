@@ -32,6 +32,7 @@ const OUTCOMES = {
     'RunStarted',
     'RunResumed',
     'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

@@ -47,6 +47,7 @@ const REFUSALS = {
     'RunStarted',
     'RunResumed',
     'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',
@@ -165,6 +166,7 @@ const BODIES = {
   BudgetReleased: ({ data: { reservationId } }, state) => ({ reservationId, budget: budgetBody(state) }),
   ForkStarted: startedForkBody,
   RunLeft: ({ data: { because, until } }) => ({ because, ...(until !== undefined && { until }) }),
+  RunCarried: ({ data: { fence } }) => ({ fence }),
   RunCompleted: (_, { status }) => ({ status }),
   RunFailed: (_, { status }) => ({ status }),
 } satisfies MakeTable<AnsweredEvent, RunState, JsonObject>

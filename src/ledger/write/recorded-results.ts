@@ -45,6 +45,7 @@ const EVIDENCE_FOLDS = {
   ...ignore(
     'RunResumed',
     'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

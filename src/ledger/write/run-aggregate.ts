@@ -221,6 +221,7 @@ const LEFT_BYTES = {
     'RunStarted',
     'RunResumed',
     'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',
