@@ -1,4 +1,5 @@
 /** @module Serves the runs that a worker may carry on, with `Prefer: wait=20` as soon as there are some (HTTP-65). */
+import { ofWholeRuns } from '../access/check-access.ts'
 import { json, problemResponse } from './answers.ts'
 import { bearerToken } from './dispatch.ts'
 import { PAGE_DEFAULT, preferredWaitSeconds } from './parameters.ts'
@@ -21,13 +22,15 @@ export async function listDueRuns(context: RequestContext<DueParameters>): Promi
   const asked = [...(names ?? []), ...(name === undefined ? [] : [name])]
   const beside = Object.entries(others).flatMap(([other, value]) => (value === undefined ? [] : [other]))
   if (due === undefined || asked.length === 0 || beside.length > 0) return problemResponse(notDue(beside), path)
+  const bound = ofWholeRuns(caller)
+  if (bound !== undefined) return problemResponse(bound, path)
 
   const wanted = { names: [...new Set(asked)], limit, ...(versions !== undefined && { versions }) }
   const list = (waitMs: number, signal: AbortSignal) => deps.ledger.dueRuns(caller, wanted, { waitMs, signal })
   const waitSeconds = preferredWaitSeconds(c.req.header('prefer')) ?? 0
   let found = await withSlot(context, () => list(0, c.req.raw.signal))
   if (found instanceof Response) return found
-  if (found.items.length === 0 && waitSeconds > 0)
+  if (found.items.length === 0 && waitSeconds > 0 && c.req.method !== 'HEAD')
     found = (await waiting(context, (signal) => list(waitSeconds * 1000, signal))) ?? found
   if (access !== undefined) access.count = found.items.length
   return json(200, { items: found.items, nextCursor: null, asOf: await deps.ledger.lastEventId(caller, found.asOf) })
@@ -38,7 +41,7 @@ const notDue = (beside: readonly string[]) =>
     evidence: { errors: [{ pointer: `/${beside[0] ?? 'due'}`, message: beside[0] ? 'not beside due' : 'needs a name' }] },
   })
 
-/** Undefined if there is no slot to wait in. */
+/** Undefined if the tenant has no slot to wait in: the caller then asks again later. */
 async function waiting<T>(
   { deps, caller, c }: RequestContext<DueParameters>,
   wait: (signal: AbortSignal) => Promise<T>,

@@ -10,7 +10,7 @@ import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError, failureOf, LedgerRefused, RecordedFailure, RunWaiting } from '../errors.ts'
 import { RecordedHistory } from '../history/recorded-history.ts'
 import { type RecordedRun, readRun } from '../history/recorded-run.ts'
-import { mustBeWhole, redactedOutputError } from '../history/redacted-parts.ts'
+import { mustBeWhole, mustHaveInput, redactedOutputError } from '../history/redacted-parts.ts'
 import type { PriceTable } from '../models/price-table.ts'
 import { checkedJudge } from '../pipeline/judge.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
@@ -49,7 +49,7 @@ export interface RunRequest<Input> {
   /** A worker carries on the run of the options' id as it is recorded. */
   readonly worker?: StartRun['worker']
   readonly onStarted?: (started: StartAnswer) => void
-  /** Called with the outcome of the run if its body threw, and with the error that halted the run in this process, if it is open. */
+  /** Called if the body threw: with the outcome of the run, and with the error that halted it in this process, if any. */
   readonly onFailed?: (outcome: RunOutcome, halted?: Error) => void
 }
 
@@ -62,7 +62,11 @@ export async function liveRun<Input, Output>(
   home.registry.mustBeWhole()
   const { options, branchOf, childOf, worker } = request
   checkedJudge(options.judge)
-  const origin = { ...(branchOf !== undefined && { branchOf }), ...(childOf !== undefined && { childOf }), ...(worker && { worker }) }
+  const origin = {
+    ...(branchOf !== undefined && { branchOf }),
+    ...(childOf !== undefined && { childOf }),
+    ...(worker !== undefined && { worker }),
+  }
   const start = { ...startRequest(options, body.name, home.registry.codecs), ...origin }
   const { name, traceparent } = { ...start, traceparent: options.traceparent }
   return inRunSpan({ name, traceparent }, (span) => startedRun(home, { ...request, start, span }, body))
@@ -79,42 +83,39 @@ async function startedRun<Input, Output>(
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   const { connection, registry, counter } = home
-  const traced = span === undefined ? {} : { traceparent: span.traceparent }
-  const started = await connection.execute(options.id ?? '', { kind: 'start', body: start }, traced)
-  if (!started.ok) throw new LedgerRefused(started.problem)
-  const { runId } = started.body
-  onStarted?.(started.body)
-  const hasEnded = started.body.status !== 'open'
+  const started = await begun(connection, { start, span, onStarted })
+  const { runId } = started
+  const hasEnded = started.status !== 'open'
   const isChild = childOf !== undefined
   span?.set({
     'gen_ai.conversation.id': runId,
-    'countersign.run.resumed': started.body.resumed === true ? true : undefined,
+    'countersign.run.resumed': started.resumed === true ? true : undefined,
     'countersign.replayed': hasEnded ? true : undefined,
   })
-  if (hasEnded) return (await recordedEnd(home, { runId, isChild }, started.body)) as Awaited<Output>
+  if (hasEnded) return (await recordedEnd(home, { runId, isChild }, started)) as Awaited<Output>
 
-  const hasPast = started.body.resumed === true || branchOf !== undefined
+  const hasPast = started.resumed === true || branchOf !== undefined
   const record = hasPast ? await readRecord(connection, runId) : undefined
   if (record !== undefined && branchOf !== undefined) mustBeWhole(record)
   if (record?.rollbacks.some(({ scope }) => scope === undefined))
     return finishRollback(home, { runId, isChild }, record)
   const session = new Session({
     runId,
-    startedAt: started.body.startedAt ?? '',
+    startedAt: started.startedAt ?? '',
     registry,
-    live: { connection, fence: started.body.fence },
+    live: { connection, fence: started.fence },
     ...(record !== undefined && {
       history: new RecordedHistory(
         record,
         branchOf === undefined ? 'resume-diverged' : 'branch-diverged',
-        callKeyIn(started.body),
+        callKeyIn(started),
       ),
     }),
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(counter !== undefined && { counter }),
-    valueMaxBytes: started.body.valueMaxBytes,
-    claimFirst: started.body.claimFirst,
-    policy: started.body.policy ?? resolvePolicy(options.policy),
+    valueMaxBytes: started.valueMaxBytes,
+    claimFirst: started.claimFirst,
+    policy: started.policy ?? resolvePolicy(options.policy),
     prices: home.prices,
     judge: options.judge,
     whenOwned: options.whenOwned,
@@ -138,9 +139,25 @@ async function startedRun<Input, Output>(
   }
 }
 
+async function begun(
+  connection: Connection,
+  { start, span, onStarted }: { readonly start: StartRun; readonly span: TraceSpan | undefined; readonly onStarted: RunRequest<never>['onStarted'] },
+): Promise<StartAnswer> {
+  const traced = span === undefined ? {} : { traceparent: span.traceparent }
+  const started = await connection.execute(start.id ?? '', { kind: 'start', body: start }, traced)
+  if (!started.ok) throw new LedgerRefused(started.problem)
+  onStarted?.(started.body)
+  return started.body
+}
+
 /** A worker has the input from the record only. */
-async function inputOf(connection: Connection, { id = '', input = null, worker }: StartRun, record?: RecordedRun): Promise<Json> {
+async function inputOf(
+  connection: Connection,
+  { id = '', input = null, worker }: StartRun,
+  record?: RecordedRun,
+): Promise<Json> {
   if (worker === undefined || record === undefined) return input
+  mustHaveInput(record)
   return memberValue(connection, { runId: id, body: record, name: 'input' })
 }
 
@@ -240,8 +257,10 @@ interface Ended {
   readonly isChild: boolean
 }
 
-/** The run ended before: returns its output or throws its failure. */
-export async function recordedEnd(home: Home, ended: Ended, body: StartAnswer): Promise<unknown> {
+type RecordedEnd = Pick<StartAnswer, 'status' | 'output' | 'outputRef' | 'outputRedacted' | 'error'>
+
+/** The run has ended: returns its output or throws its failure. */
+export async function recordedEnd(home: Home, ended: Ended, body: RecordedEnd): Promise<unknown> {
   const { runId } = ended
   if (body.outputRedacted !== undefined) throw redactedOutputError(runId)
   if (body.status === 'completed') {

@@ -1,8 +1,8 @@
 /** @module Starts a run for a worker to carry on, and waits for the end of a run (RUN-220, RUN-221). */
-import type { StartAnswer } from '../../../schemas/answers/runs.ts'
-import type { Json } from '../../../schemas/json.ts'
+import { onAbort } from '../../resources/linked-signal.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
-import { aName, anything, aSignal, checkOptions, names, type OptionRules } from '../option-rules.ts'
+import { aName, aSignal, checkOptions, type OptionRules } from '../option-rules.ts'
+import { checkStart } from '../runtime/check-run.ts'
 import { type Home, recordedEnd } from '../runtime/live-run.ts'
 import { type RunOptions, startRequest } from '../runtime/run-options.ts'
 import type { Until } from '../waits/wait-for.ts'
@@ -28,13 +28,6 @@ export interface ResultOptions {
   readonly signal?: AbortSignal
 }
 
-const START: OptionRules<StartOptions> = {
-  id: aName,
-  tags: names(Number.POSITIVE_INFINITY),
-  budget: anything,
-  policy: anything,
-  after: anything,
-}
 const RESULT: OptionRules<ResultOptions> = { signal: aSignal }
 
 export async function startForWorkers(
@@ -42,10 +35,10 @@ export async function startForWorkers(
   { name, input }: { readonly name: string; readonly input: unknown },
   { after, ...options }: StartOptions = {},
 ): Promise<StartedRun> {
-  checkOptions('start', { ...options, ...(after !== undefined && { after }) }, START)
-  if (aName(name) !== undefined)
-    throw new AgentError('invalid-option', `start takes the name of the run: ${aName(name)}`)
-  const body = { ...startRequest({ ...options, name, ...(input !== undefined && { input }) }, name, registry.codecs) }
+  checkStart({ ...options, after })
+  const misnamed = aName(name)
+  if (misnamed !== undefined) throw new AgentError('invalid-option', `cs.start takes the name of the run: ${misnamed}`)
+  const body = startRequest({ ...options, name, ...(input !== undefined && { input }) }, name, registry.codecs)
   const started = await connection.execute(options.id ?? '', { kind: 'start', body: { ...body, after: timeOf(after) } })
   if (!started.ok) throw new LedgerRefused(started.problem)
   return { runId: started.body.runId, status: started.body.status }
@@ -59,7 +52,7 @@ function timeOf(after: Until | undefined): string {
   if (after === undefined) return AT_ONCE
   const ms = after instanceof Date ? after.getTime() : Date.now() + after
   if (!(ms >= 0 && ms <= LATEST_MS))
-    throw new AgentError('invalid-option', 'start: after is a Date from 1970 to 9999, or milliseconds from now')
+    throw new AgentError('invalid-option', 'cs.start: after is a Date from 1970 to 9999, or milliseconds from now')
   return new Date(ms).toISOString()
 }
 
@@ -68,29 +61,27 @@ const isEnd = (type: string): type is keyof typeof ENDS => Object.hasOwn(ENDS, t
 
 /** Resolves with the output. Throws `run-failed`, `run-rolled-back`. */
 export async function resultOf(home: Home, runId: string, options: ResultOptions = {}): Promise<unknown> {
-  checkOptions('result', options, RESULT)
+  checkOptions('cs.result', options, RESULT)
   const { connection } = home
+  const { signal } = options
+  signal?.throwIfAborted()
   const over = new AbortController()
-  const end = (): void => over.abort()
-  options.signal?.addEventListener('abort', end)
+  const leave = signal && onAbort(signal, () => over.abort())
   try {
-    options.signal?.throwIfAborted()
-    for await (const { type, data, revision, digest } of connection.tail({ runId, signal: over.signal })) {
+    for await (const { type, data } of connection.tail({ runId, signal: over.signal })) {
       if (!isEnd(type)) continue
-      const { name, step, fence } = await connection.run(runId)
-      const { output, outputRef, outputRedacted, error } = data
-      const body = { runId, revision, digest, name, step, fence, status: ENDS[type] }
-      const ended = Object.fromEntries(
-        Object.entries({ ...body, output, outputRef, outputRedacted, error }).filter(
-          ([, value]) => value !== undefined,
-        ),
-      )
-      return await recordedEnd(home, { runId, isChild: false }, ended as unknown as StartAnswer)
+      const { redacted: outputRedacted, ...ended } = data
+      const lacking = type === 'RunCompleted' && outputRedacted !== undefined ? { outputRedacted } : {}
+      return await recordedEnd(home, { runId, isChild: false }, {
+        ...ended,
+        ...lacking,
+        status: ENDS[type],
+      } as Parameters<typeof recordedEnd>[2])
     }
   } finally {
-    options.signal?.removeEventListener('abort', end)
+    leave?.()
     over.abort()
   }
-  options.signal?.throwIfAborted()
+  signal?.throwIfAborted()
   throw new AgentError('closed', `${connection.place} was closed before the run ${runId} ended`)
 }

@@ -1,16 +1,19 @@
-/** @module A worker: carries on the open runs of its names as soon as they can go on. Runs, fences and leases are its queue (RUN-220 to RUN-230). */
+/** @module A worker: carries on the open runs of its names as soon as they can go on. Runs, fences and leases are its queue (RUN-222 to RUN-229). */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { HOLD_MAX_MS, RETRY_MAX_MS } from '../../../schemas/value-forms.ts'
 import { onAbort } from '../../resources/linked-signal.ts'
+import { tell } from '../calls/tell.ts'
 import { AgentError } from '../errors.ts'
 import {
   aList,
   anObject,
   aSignal,
+  callable,
   checkOptions,
-  milliseconds,
+  either,
   type OptionRules,
+  oneOf,
   text,
   within,
 } from '../option-rules.ts'
@@ -30,7 +33,7 @@ export interface WorkerOptions<Keeps = never> {
   readonly version?: string
   /** Other versions whose runs this code can carry on, or `any`. Default: none. */
   readonly takes?: readonly string[] | 'any'
-  /** How long other workers leave a run alone after each of its events, if this process dies; default 30,000. Must exceed the time between two calls. */
+  /** If this process dies, other workers take over its runs this long after the last event of each; default 30,000. Renewed while the code of a run works. */
   readonly holdMs?: number
   /** How long a run that the code cannot carry on is left alone at first; doubled each time, up to an hour. Default 5,000. */
   readonly retryMs?: number
@@ -54,40 +57,44 @@ const WORKER: OptionRules<WorkerOptions> = {
   runs: anObject,
   concurrency: within(1, 1_000),
   version: text,
-  takes: (value) => (value === 'any' ? undefined : aList(value)),
+  takes: either('"any", or a list of versions', oneOf('any'), aList),
   holdMs: within(1, HOLD_MAX_MS, 'milliseconds'),
   retryMs: within(1, RETRY_MAX_MS, 'milliseconds'),
   signal: aSignal,
-  onError: (value) => (typeof value === 'function' ? undefined : 'a function'),
+  onError: callable,
 }
 
 const CONCURRENCY_DEFAULT = 10
 const HOLD_DEFAULT_MS = 30_000
 const RETRY_DEFAULT_MS = 5_000
-const RETRY_LATER_MAX_MS = 60 * 60_000
+/** Longest time after which a run that is stuck is tried again, unless `retryMs` is longer. */
+const RETRY_MOST_MS = 60 * 60_000
 /** How long one request waits for a run. */
 const WAIT_SECONDS = 20
 const NAMES_MAX = 64
 const PAGE_MAX = 500
+/** The pause after an answer that brought nothing and did not wait either. */
+const PAUSE_MS = 1_000
 const AGAIN_MS = 200
 const AGAIN_MAX_MS = 10_000
-/** How long a run is passed over whose start was refused, and that is therefore still listed. */
+/** How long a run is passed over at first that could not be taken, or not be left, and is therefore still listed. */
 const PASSED_OVER_MS = 5_000
+const PASSED_OVER_MAX_MS = 10 * 60_000
 
 const VERSION = /^[A-Za-z0-9._+-]{1,64}$/
 
 /** Throws `invalid-option`. */
 export function startWorker(home: Home, options: WorkerOptions): Worker {
-  checkOptions('worker', options, WORKER)
-  const names = Object.keys(options.runs ?? {})
+  checkOptions('cs.worker', options, WORKER, ['runs'])
+  const names = Object.keys(options.runs)
   if (names.length === 0 || names.length > NAMES_MAX)
-    throw new AgentError('invalid-option', `worker takes runs: { name: code }, from 1 to ${NAMES_MAX} of them`)
+    throw new AgentError('invalid-option', `cs.worker: runs has the code of 1 to ${NAMES_MAX} names: { order, refund }`)
   const versions = [options.version ?? [], options.takes === 'any' ? [] : (options.takes ?? [])].flat()
   const unfit = versions.find((version) => !VERSION.test(String(version)))
   if (unfit !== undefined)
     throw new AgentError(
       'invalid-option',
-      `a version is 1 to 64 letters, digits, and . _ + -, not ${JSON.stringify(unfit)}`,
+      `cs.worker: a version is 1 to 64 letters, digits, and . _ + -, not ${JSON.stringify(unfit)}`,
     )
   home.registry.mustBeWhole()
   return new RunningWorker(home, options, names)
@@ -98,9 +105,10 @@ class RunningWorker implements Worker {
   readonly #options: WorkerOptions
   readonly #names: readonly string[]
   readonly #active = new Map<string, Promise<void>>()
-  /** Runs that are still listed although they could not be taken, until this time. */
-  readonly #passedOver = new Map<string, number>()
+  /** Runs that could not be taken: until when they are passed over, and how often in a row that was so. */
+  readonly #passedOver = new Map<string, { readonly until: number; readonly times: number }>()
   readonly #stopping = new AbortController()
+  readonly #stopped = Promise.withResolvers<void>()
   readonly done: Promise<void>
 
   constructor(home: Home, options: WorkerOptions, names: readonly string[]) {
@@ -108,7 +116,7 @@ class RunningWorker implements Worker {
     this.#options = options
     this.#names = names
     const { signal } = options
-    const end = (): void => this.#stopping.abort()
+    const end = (): void => this.#end()
     if (signal?.aborted === true) end()
     const leave = signal === undefined || signal.aborted ? undefined : onAbort(signal, end)
     this.done = this.#work().finally(() => leave?.())
@@ -119,8 +127,13 @@ class RunningWorker implements Worker {
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort()
+    this.#end()
     await this.done
+  }
+
+  #end(): void {
+    this.#stopping.abort()
+    this.#stopped.resolve()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -148,21 +161,24 @@ class RunningWorker implements Worker {
   async #next(): Promise<void> {
     const free = (this.#options.concurrency ?? CONCURRENCY_DEFAULT) - this.#active.size
     if (free <= 0) {
-      await Promise.race([...this.#active.values(), this.#stopped()])
+      await Promise.race([...this.#active.values(), this.#stopped.promise])
       return
     }
-    for (const [runId, until] of this.#passedOver) if (until <= Date.now()) this.#passedOver.delete(runId)
+    const now = Date.now()
+    const passedOver = new Set([...this.#passedOver].flatMap(([runId, { until }]) => (until > now ? runId : [])))
     const query = {
       names: this.#names,
-      limit: Math.min(PAGE_MAX, free + this.#active.size + this.#passedOver.size),
+      limit: Math.min(PAGE_MAX, free + this.#active.size + passedOver.size),
       ...this.#versions,
     }
+    const askedAt = performance.now()
     const listed = await this.#home.connection.due(query, { waitSeconds: WAIT_SECONDS, signal: this.#stopping.signal })
     if (this.#isStopping) return
-    const takes = listed.filter(({ runId }) => !this.#active.has(String(runId)) && !this.#passedOver.has(String(runId)))
-    const taken = await Promise.all(takes.slice(0, free).map((row) => this.#take(row)))
-    // All that is listed cannot be taken for now: the next request would be answered at once.
-    if (taken.length === 0 && listed.length > 0) await this.#pause(AGAIN_MS)
+    const takes = listed.filter(({ runId }) => !this.#active.has(String(runId)) && !passedOver.has(String(runId)))
+    await Promise.all(takes.slice(0, free).map((row) => this.#take(row)))
+    // The next request would be answered at once as well: the ledger has no room for a wait, or nothing that is listed can be taken.
+    const isFutile = takes.length === 0 && performance.now() - askedAt < PAUSE_MS
+    if (isFutile) await this.#pause(PAUSE_MS * (0.5 + Math.random() / 2))
   }
 
   get #versions(): { readonly versions?: readonly string[] } {
@@ -181,22 +197,32 @@ class RunningWorker implements Worker {
     const { promise: isMine, resolve: mine } = Promise.withResolvers<void>()
     const carried = carryOn(this.#home, {
       ...{ runId, name: String(row.name), body, worker, onStarted: () => mine() },
-      retryAfterMs: Math.min(Math.max(retryMs, RETRY_LATER_MAX_MS), retryMs * 2 ** attempts),
+      retryAfterMs: Math.min(Math.max(retryMs, RETRY_MOST_MS), retryMs * 2 ** attempts),
     })
-    const over = carried.then((end) => this.#ended(runId, end)).finally(() => this.#active.delete(runId))
+    const over = carried.then((end) => {
+      this.#active.delete(runId)
+      this.#ended(runId, end)
+    })
     this.#active.set(runId, over)
     await Promise.race([isMine, over])
   }
 
   #ended(runId: string, { kind, error }: Carried): void {
-    if (kind === 'refused') this.#passedOver.set(runId, Date.now() + PASSED_OVER_MS)
+    if (kind === 'refused') this.#passOver(runId)
+    else this.#passedOver.delete(runId)
     if (kind === 'stuck' || kind === 'refused') this.#tell(error, runId)
+  }
+
+  #passOver(runId: string): void {
+    const { times = 0 } = this.#passedOver.get(runId) ?? {}
+    const ms = Math.min(PASSED_OVER_MAX_MS, PASSED_OVER_MS * 2 ** times)
+    this.#passedOver.set(runId, { until: Date.now() + ms, times: times + 1 })
   }
 
   #tell(error: unknown, runId?: string): void {
     const { onError } = this.#options
     if (onError !== undefined) {
-      onError(error, runId)
+      tell('onError', (told: unknown) => onError(told, runId), error)
       return
     }
     const why = error instanceof Error ? error.message : String(error)
@@ -210,14 +236,6 @@ class RunningWorker implements Worker {
 
   async #pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
-  }
-
-  #stopped(): Promise<void> {
-    const { signal } = this.#stopping
-    return new Promise((resolve) => {
-      if (signal.aborted) resolve()
-      else signal.addEventListener('abort', () => resolve(), { once: true })
-    })
   }
 }
 

@@ -52,15 +52,17 @@ async function firstDue({ list, history }: DueRunsDeps, { caller, query }: Asked
     const found = await list.due(caller, query)
     if (found.items.length > 0 || over.aborted) return found
     const from = after === undefined ? {} : { after }
-    await mayBeDue((signal) => history.tail(caller, from, signal), { atMostMs: found.nextMs ?? TIMER_MAX_MS, over })
+    const atMostMs = found.nextMs ?? TIMER_MAX_MS
+    const goesOn = await mayBeDue((signal) => history.tail(caller, from, signal), { atMostMs, over })
+    if (!goesOn) return found
   }
 }
 
-/** Resolves after an event that may make a run due, after the time, or when the wait is over. */
+/** Resolves after an event that may make a run due, after the time, or when the wait is over; with false if no more events are to be had. */
 async function mayBeDue(
   tail: (signal: AbortSignal) => ReturnType<Ledger['tail']>,
   { atMostMs, over }: { readonly atMostMs: number; readonly over: AbortSignal },
-): Promise<void> {
+): Promise<boolean> {
   const ending = new AbortController()
   const end = (): void => ending.abort()
   // One millisecond more, because a timer may fire early.
@@ -69,9 +71,10 @@ async function mayBeDue(
   if (over.aborted) end()
   try {
     for await (const page of tail(ending.signal)) {
-      if (page !== 'caught-up' && page.some(({ header }) => MAY_BE_DUE.has(header.type))) return
-      if (ending.signal.aborted) return
+      if (page !== 'caught-up' && page.some(({ header }) => MAY_BE_DUE.has(header.type))) return true
+      if (ending.signal.aborted) return true
     }
+    return ending.signal.aborted
   } finally {
     clearTimeout(timer)
     over.removeEventListener('abort', end)

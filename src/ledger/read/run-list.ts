@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Loss } from '../../../schemas/loss.ts'
 import { runStream } from '../../../schemas/names.ts'
-import { withinRun } from '../../access/check-access.ts'
+import { ofWholeRuns, withinRun } from '../../access/check-access.ts'
 import { withTimeout } from '../../resources/with-timeout.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { readWhole } from '../../store/derived-file.ts'
@@ -96,15 +96,14 @@ export class RunList implements Disposable {
 
   /** Runs that a worker may carry on now, in the order in which they became due, and the time at which the next one does (RUN-222). */
   async due(caller: Caller, query: DueQuery): Promise<DueRuns> {
-    const outside = withinRun(caller, undefined)
+    const outside = ofWholeRuns(caller)
     if (outside !== undefined) throw new RangeError(outside.detail)
     return readWhole(this.#views, async () => {
       await withTimeout(this.catchUp(), this.#indexing.remote === undefined ? Number.POSITIVE_INFINITY : WAIT_MS, late)
       const nowMs = this.#nowMs()
-      const { tenant, agent } = caller
+      const { tenant } = caller
       const filter = { ...query, tenant, dueBy: new Date(nowMs).toISOString() }
-      // Only a token that is bound to no agent may carry a run on.
-      const rows = agent === undefined ? this.#views.dueRuns(filter) : []
+      const rows = this.#views.dueRuns(filter)
       const sealOf = this.sealsOf(tenant, await this.#cut(rows))
       const nextAt = this.#views.nextDue(filter)
       return {
