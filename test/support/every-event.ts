@@ -67,6 +67,7 @@ const RUN_BODIES = {
     },
   ],
   RunResumed: [{ v: 1, fence: 2 }],
+  RunCarried: [{ v: 1, fence: 2 }],
   RunLeft: [
     { v: 1, fence: 2, because: 'waiting' },
     {
