@@ -1,6 +1,7 @@
 /** Workers in process and over HTTP: what is started, granted, signalled or due is carried on; what the code cannot carry on stops nobody. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Connection } from '../../../src/agent/runtime/connection.ts'
 import { httpConnection } from '../../../src/agent/runtime/http-connection.ts'
 import { ledgerConnection } from '../../../src/agent/runtime/ledger-connection.ts'
 import type { Run } from '../../../src/agent/runtime/run.ts'
@@ -14,7 +15,10 @@ import { eventually, within } from '../../support/within.ts'
 const QUICK = { holdMs: 2_000, retryMs: 20, onError: () => undefined } as const
 
 interface Place extends AsyncDisposable {
-  readonly process: () => Countersign
+  /** `noted` hears of each request for due runs. */
+  readonly process: (noted?: (what: string) => void) => Countersign
+  /** Types of all events of the tenant's runs. */
+  readonly events: () => Promise<string[]>
   readonly bob: Countersign
   readonly typesOf: (runId: string) => Promise<string[]>
 }
@@ -22,25 +26,34 @@ interface Place extends AsyncDisposable {
 async function place(kind: 'in process' | 'over HTTP'): Promise<Place> {
   const edge = await testEdge({ realClock: true })
   const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
-  const by = (token: string): Countersign =>
-    createRuntime(httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 })), {
-      divergesAfterMs: 200,
-    })
+  const runtime = (connection: Connection, noted?: (what: string) => void): Countersign => {
+    const { due } = connection
+    const heard: Connection['due'] = (...asked) => {
+      noted?.('due')
+      return due(...asked)
+    }
+    return createRuntime({ ...connection, due: heard }, { divergesAfterMs: 200 })
+  }
   const token = await edge.token()
   const { ledger } = edge.inner
-  const inside = (actor = alice.actor): Countersign =>
-    createRuntime(
-      ledgerConnection({
-        ledger,
-        caller: { ...alice, tenant: edge.tenant, actor },
-        place: 'test',
-        close: async () => {},
-      }),
-      { divergesAfterMs: 200 },
-    )
+  const inside = (actor = alice.actor): Connection =>
+    ledgerConnection({
+      ledger,
+      caller: { ...alice, tenant: edge.tenant, actor },
+      place: 'test',
+      close: async () => {},
+    })
+  const outside = (): Connection =>
+    httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 }))
   return {
-    process: () => (kind === 'in process' ? inside() : by(token)),
-    bob: inside('bob'),
+    process: (noted) => runtime(kind === 'in process' ? inside() : outside(), noted),
+    bob: runtime(inside('bob')),
+    events: async () => {
+      const types: string[] = []
+      for await (const page of ledger.tenantEvents({ ...alice, tenant: edge.tenant }, {}))
+        types.push(...page.map(({ header }) => header.type))
+      return types
+    },
     typesOf: async (runId) => {
       const types: string[] = []
       const found = await ledger.runEvents({ ...alice, tenant: edge.tenant }, runId, { from: 0 })
@@ -77,6 +90,54 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     assert.is(outcomeOf(error)?.status, 'COMPENSATED')
     await within(worker.stop(), 'the end of the worker')
     assert.equal(worker.active, [])
+  })
+
+  test('a run of silent code is not taken over, and its hold is renewed on record (RUN-224)', async () => {
+    await using at = await place(kind)
+    const lives: string[] = []
+    const runs = {
+      order: async () => {
+        lives.push('began')
+        await eventually(async () => ((await at.typesOf('r')).includes('RunCarried') ? true : undefined), 'a renewal')
+        return 'done'
+      },
+    }
+    await using _one = at.process().worker({ ...QUICK, runs })
+    await using _two = at.process().worker({ ...QUICK, runs })
+    const cs = at.process()
+    await cs.start('order', null, { id: 'r' })
+    assert.is(await within(cs.result('r'), 'the result'), 'done')
+    assert.equal(lives, ['began'])
+    const types = await at.typesOf('r')
+    assert.is(types.filter((type) => type === 'RunResumed').length, 1)
+  })
+
+  test('an idle worker appends nothing, and asks once for as long as it may wait (RUN-228)', async () => {
+    await using at = await place(kind)
+    const asked: string[] = []
+    await using _ = at.process((what) => asked.push(what)).worker({ ...QUICK, runs: { order: async () => 1 } })
+    await eventually(() => (asked.length > 0 ? true : undefined), 'the first request')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    assert.is(asked.length, 1, String(asked))
+    assert.equal(await at.events(), [])
+  })
+
+  test('a program that throws in onError stops no worker, and a stopped one takes nothing (RUN-229)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const stop = new AbortController()
+    const worker = at.process().worker({
+      ...{ ...QUICK, signal: stop.signal, runs: { order: async () => Promise.reject(new Error('no')) } },
+      onError: () => {
+        throw new Error('the program of the notice')
+      },
+    })
+    await cs.start('order', null, { id: 'r1' })
+    await within(cs.result('r1'), 'the end').catch(() => undefined)
+    stop.abort()
+    await within(worker.done, 'the end of the worker')
+    await cs.start('order', null, { id: 'r2' })
+    assert.equal(await at.typesOf('r2'), ['RunStarted'])
   })
 
   test('approvals, signals, times and nested runs: each effect once, by whichever worker (RUN-222, RUN-223)', async () => {
