@@ -154,8 +154,9 @@ export function dueAt(
   const leased = leaseUntil === undefined ? undefined : after(leaseUntil, LEASE_GRACE_MS)
   if (holdMs !== undefined) return last(heldUntil, leased)
   // Code without a worker may wait in its process, and renews the leases of its calls there.
-  if (waits === 0) return leased ?? heldUntil
-  return wakes === undefined ? undefined : last(after(wakes, SILENT_AFTER_WAIT_MS), leased)
+  const came = waits === 0 ? first(woken, childWakes) : wakes
+  if (waits > 0 && came === undefined) return undefined
+  return last(leased ?? heldUntil, came === undefined ? undefined : after(came, SILENT_AFTER_WAIT_MS))
 }
 
 function first(...times: readonly (string | undefined)[]): string | undefined {

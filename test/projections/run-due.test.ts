@@ -103,7 +103,8 @@ test('a run without a worker is due only after its owner is gone (RUN-227)', () 
   const signal: Told = [15, 'WaitStarted', { waitId: 'w', name: 'go' }]
   assert.is(due(STARTED, signal), undefined, 'it may wait in its process')
   assert.is(due(STARTED, signal, [50, 'SignalReceived', { signalId: 's', waitId: 'w' }]), 615)
-  assert.is(due(STARTED, [15, 'WaitStarted', { waitId: 'w', until: at(300) }]), 360)
+  assert.is(due(STARTED, signal, [3_600, 'SignalReceived', { signalId: 's', waitId: 'w' }]), 3_660, 'its process looks')
+  assert.is(due(STARTED, [15, 'WaitStarted', { waitId: 'w', until: at(3_600) }]), 3_660)
 })
 
 test('runs within runs and runs that have ended are not due (RUN-222)', () => {
