@@ -30,8 +30,8 @@ import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
 import type { LossesOfTenant } from './log/tenant-logs.ts'
 import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
+import { dueRunsOf } from './read/due-runs.ts'
 import { EqualCalls } from './read/equal-calls.ts'
-import { type DueRunsDeps, dueRunsOf } from './read/due-runs.ts'
 import { eventsAsStored } from './read/events-as-stored.ts'
 import { Exports } from './read/exports.ts'
 import { History, type HistoryQueries } from './read/history.ts'
@@ -102,11 +102,10 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...queriesOf(queries),
     run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
     ...waitingOf(approvals, { queries, reader, effects, list }),
-    ...historyOf(history),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
-    ...listsOf({ list, queries, reader, history, equal: equalCallsIn(store, { list, queries, reader }) }),
+    ...readsOf(history, { list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
     ...{ losses, ...erasing.operations, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
@@ -227,10 +226,14 @@ function equalCallsIn(store: EventStore, deps: Omit<OpenCallsDeps, 'equal'>): Eq
   return new EqualCalls(store, (tenant) => allOpenCalls(deps, { tenant, actor: 'ledger' }))
 }
 
-function listsOf(deps: OpenCallsDeps & DueRunsDeps): Pick<Ledger, 'listRuns' | 'openCalls' | 'dueRuns'> {
+function readsOf(
+  history: History,
+  deps: OpenCallsDeps,
+): HistoryQueries & Pick<Ledger, 'listRuns' | 'openCalls' | 'dueRuns'> {
   return {
+    ...historyOf(history),
     listRuns: (caller, filter) => deps.list.list(caller, filter),
-    dueRuns: (caller, query, wait) => dueRunsOf(deps, { caller, query }, wait),
+    dueRuns: (caller, query, wait) => dueRunsOf({ list: deps.list, history }, { caller, query }, wait),
     openCalls: (caller, page) => openCallsOf(deps, caller, page),
   }
 }

@@ -20,8 +20,7 @@ import {
   type Rule,
   text,
 } from '../option-rules.ts'
-import type { StartOptions } from '../workers/start.ts'
-import type { BudgetOptions, RunOptions } from './run-options.ts'
+import type { BudgetOptions, RunOptions, StartOptions } from './run-options.ts'
 
 type AgentLimit = NonNullable<BudgetOptions['agents']>[string]
 

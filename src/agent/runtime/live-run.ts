@@ -139,10 +139,11 @@ async function startedRun<Input, Output>(
   }
 }
 
-async function begun(
-  connection: Connection,
-  { start, span, onStarted }: { readonly start: StartRun; readonly span: TraceSpan | undefined; readonly onStarted: RunRequest<never>['onStarted'] },
-): Promise<StartAnswer> {
+interface Beginning extends Pick<StartedRun<never>, 'start' | 'span'> {
+  readonly onStarted: RunRequest<never>['onStarted']
+}
+
+async function begun(connection: Connection, { start, span, onStarted }: Beginning): Promise<StartAnswer> {
   const traced = span === undefined ? {} : { traceparent: span.traceparent }
   const started = await connection.execute(start.id ?? '', { kind: 'start', body: start }, traced)
   if (!started.ok) throw new LedgerRefused(started.problem)

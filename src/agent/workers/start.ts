@@ -4,16 +4,7 @@ import { AgentError, LedgerRefused } from '../errors.ts'
 import { aName, aSignal, checkOptions, type OptionRules } from '../option-rules.ts'
 import { checkStart } from '../runtime/check-run.ts'
 import { type Home, recordedEnd } from '../runtime/live-run.ts'
-import { type RunOptions, startRequest } from '../runtime/run-options.ts'
-import type { Until } from '../waits/wait-for.ts'
-
-/** Options of a run that a worker carries on. */
-export interface StartOptions extends Pick<RunOptions, 'id' | 'tags' | 'budget' | 'policy'> {
-  /** The run is started once, however often it is requested with this id, name and input. Default: a new id. */
-  readonly id?: string
-  /** The time before which no worker takes the run, or milliseconds from now. Default: at once. */
-  readonly after?: Until
-}
+import { type StartOptions, startRequest } from '../runtime/run-options.ts'
 
 /** A run that was recorded for a worker. */
 export interface StartedRun {
@@ -48,7 +39,7 @@ export async function startForWorkers(
 const AT_ONCE = '1970-01-01T00:00:00.000Z'
 const LATEST_MS = Date.UTC(9999, 11, 31)
 
-function timeOf(after: Until | undefined): string {
+function timeOf(after: StartOptions['after']): string {
   if (after === undefined) return AT_ONCE
   const ms = after instanceof Date ? after.getTime() : Date.now() + after
   if (!(ms >= 0 && ms <= LATEST_MS))

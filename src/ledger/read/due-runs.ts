@@ -17,7 +17,7 @@ const MAY_BE_DUE: ReadonlySet<string> = new Set<EventType>([
   'ToolCallResolved',
 ])
 
-export interface DueRunsDeps {
+interface DueRunsDeps {
   readonly list: Pick<RunList, 'due'>
   readonly history: Pick<Ledger, 'tail' | 'end'>
 }

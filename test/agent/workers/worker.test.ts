@@ -207,6 +207,21 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     assert.not.ok((await at.typesOf('old')).includes('CompensationStarted'))
   })
 
+  test('a run whose input was left out of the record is stuck, and its code is given no marker (RUN-222)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const inputs: unknown[] = []
+    await using _ = at.process().worker({ ...QUICK, retryMs: 60_000, runs: { order: async (run: Run) => inputs.push(run.input) } })
+    const policy = { redaction: [{ name: 'card', at: ['/input/card'] }] }
+    await cs.start('order', { card: '4111' }, { id: 'r', policy })
+    const stuck = await eventually(async () => {
+      for await (const { stuck } of cs.runs({ name: 'order' })) if (stuck !== undefined) return stuck as { code: string }
+      return undefined
+    }, 'the run')
+    assert.is(stuck.code, 'result-redacted')
+    assert.equal(inputs, [])
+  })
+
   test('a run remembers the version of its first worker; others leave it, unless they name it (RUN-225)', async () => {
     await using at = await place(kind)
     const cs = at.process()
