@@ -134,7 +134,7 @@ const MARKS = {
   }),
   RunLeft: ({ header, data: { because, error } }) => ({
     ...placeOf(header),
-    ...{ kind: 'left', lane: '', text: error === undefined ? because : `${because}: ${error.code}: ${error.message}` },
+    ...{ kind: 'left', lane: '', text: error === undefined ? because : leftText(error) },
   }),
   RunResumed: ({ header, data }) => ({ ...placeOf(header), kind: 'resumed', lane: '', text: `fence ${data.fence}` }),
 } satisfies MakeTable<RecordedEvent, RunStory, Mark>
@@ -185,4 +185,8 @@ export function lanesOf(marks: readonly Mark[], spans: readonly Span[]): readonl
   ]
   seen.sort((a, b) => a.revision - b.revision)
   return ['', ...new Set(seen.map(({ lane }) => lane).filter((lane) => lane !== ''))]
+}
+
+function leftText({ code, message }: { readonly code: string; readonly message: string }): string {
+  return `${code}: ${message}`.slice(0, TEXT_CHARS)
 }
