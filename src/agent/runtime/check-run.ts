@@ -59,8 +59,13 @@ export function checkRun(method: 'run' | 'saga' | 'branch', options: object): vo
   checkOptions(`cs.${method}`, options, rules)
 }
 
-const { id, tags, budget, policy } = RUN
-const START: OptionRules<StartOptions> = { id, tags, budget, policy, after: anything }
+const START: OptionRules<StartOptions> = {
+  id: RUN.id,
+  tags: RUN.tags,
+  budget: RUN.budget,
+  policy: RUN.policy,
+  after: anything,
+}
 
 /** Validates the options of a run that is left to workers. Throws `invalid-option`. */
 export function checkStart(options: object): void {

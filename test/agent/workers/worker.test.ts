@@ -222,6 +222,31 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     assert.equal(inputs, [])
   })
 
+  test('an option that does not fit is an error where the worker or the run is made (RUN-163)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const order = async () => 1
+    const faults: readonly object[] = [
+      {},
+      { runs: {} },
+      { runs: { order }, concurrency: 0 },
+      { runs: { order }, version: 'a b' },
+      { runs: { order }, version: '1', takes: [''] },
+      { runs: { order }, takes: 'all' },
+      { runs: { order }, hold: 1 },
+    ]
+    for (const options of faults) {
+      try {
+        await cs.worker(options as never).stop()
+        assert.unreachable(JSON.stringify(options))
+      } catch (error) {
+        assert.is((error as { code?: string }).code, 'invalid-option', JSON.stringify(options))
+      }
+    }
+    for (const starting of [cs.start(''), cs.start('order', null, { after: Number.NaN }), cs.start('order', null, { tag: 'x' } as never)])
+      assert.is((await starting.catch((error) => error)).code, 'invalid-option')
+  })
+
   test('a run remembers the version of its first worker; others leave it, unless they name it (RUN-225)', async () => {
     await using at = await place(kind)
     const cs = at.process()
