@@ -243,8 +243,11 @@ for (const kind of ['in process', 'over HTTP'] as const) {
         assert.is((error as { code?: string }).code, 'invalid-option', JSON.stringify(options))
       }
     }
-    for (const starting of [cs.start(''), cs.start('order', null, { after: Number.NaN }), cs.start('order', null, { tag: 'x' } as never)])
-      assert.is((await starting.catch((error) => error)).code, 'invalid-option')
+    const starts = [['', {}], ['order', { after: Number.NaN }], ['order', { tag: 'x' }]] as const
+    for (const [name, options] of starts) {
+      const error = await cs.start(name, null, options as never).catch((thrown) => thrown)
+      assert.is(error.code, 'invalid-option', JSON.stringify(options))
+    }
   })
 
   test('a run remembers the version of its first worker; others leave it, unless they name it (RUN-225)', async () => {
