@@ -1,7 +1,8 @@
 /** @module When a worker may carry a run on: a part of its row in the run list (RUN-222). */
 import type { EventBody } from '../schemas/events.ts'
+import type { StuckState } from '../schemas/run-status.ts'
 import type { RecordedEvent } from './projection.ts'
-import { type Slots, type StuckState, safeKey } from './run-state.ts'
+import { type Slots, safeKey } from './run-state.ts'
 
 /** Times are RFC 3339 in UTC, as `Date` writes them, so that they compare as texts. */
 export interface DueState {

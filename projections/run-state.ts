@@ -8,7 +8,7 @@ import type { ForkBranch, JoinStrategy, OnDiscard } from '../schemas/fork.ts'
 import type { JsonObject } from '../schemas/json.ts'
 import type { Move } from '../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
-import type { RunStatus } from '../schemas/run-status.ts'
+import type { RunStatus, StuckState } from '../schemas/run-status.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 import type { ApprovalState } from './approval-state.ts'
 import type { SuspectState } from './suspect-state.ts'
@@ -172,17 +172,6 @@ export interface ManifestState {
   /** The actor that registered the manifest, and its principal. */
   readonly setBy: { readonly actor: string; readonly principal?: string }
   readonly manifest: ManifestBody
-}
-
-/** A run that its worker's code cannot carry on. Times are RFC 3339. */
-export interface StuckState {
-  readonly code: string
-  readonly message: string
-  /** How often in a row. */
-  readonly attempts: number
-  readonly since: string
-  /** No worker takes the run before this time. */
-  readonly until: string
 }
 
 export interface RunState {

@@ -3,6 +3,7 @@
  * Idempotency-Key, Prefer and traceparent.
  */
 import { z } from 'zod'
+import { parseJson } from '../../schemas/json.ts'
 import { TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import { jsonPointer } from '../signing/json-error.ts'
 import { type SchemaError, schemaErrors } from '../signing/schema-errors.ts'
@@ -52,7 +53,7 @@ export const TextList = z
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@
  * @module The view port: disposable tables that projections maintain, with the position they have reached, in one local file. The file can be lost without
  * loss of data: it is rebuilt from the event store.
  */
-import type { StuckState } from '../../projections/run-state.ts'
+import type { StuckState } from '../../schemas/run-status.ts'
 import type { DerivedFile } from './derived-file.ts'
 import type { Position } from './event-store.ts'
 

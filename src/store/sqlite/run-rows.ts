@@ -1,6 +1,6 @@
 /** @module Converts rows of the run list to columns, and builds the query that lists them. The SQL is fixed text; a request supplies values only. */
-import type { StuckState } from '../../../projections/run-state.ts'
 import { parseJson } from '../../../schemas/json.ts'
+import type { StuckState } from '../../../schemas/run-status.ts'
 import { runSearchText, searchedText } from '../run-search-text.ts'
 import type { RunFilter, RunRow } from '../view-store.ts'
 

@@ -75,7 +75,7 @@ for (const count of [2, 4]) {
   })
 }
 
-const SCOPES = ['runs:write', 'runs:read', 'payloads:read', 'approvals:write', 'audit:read', 'audit:export'] as const
+const SCOPES = ['runs:write', 'runs:read', 'payloads:read', 'approvals:write'] as const
 
 interface Living {
   readonly child: ChildProcess
