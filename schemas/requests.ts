@@ -60,7 +60,7 @@ export const StartRun = z.strictObject({
   /** How a resume treats active leases whose owner is not known to be gone: wait for them (default), refuse, or end them. */
   whenOwned: z.enum(['wait', 'refuse', 'take-over']).optional(),
   /** Records the run without carrying it: a worker may take it from this time on; RFC 3339. Of a run that exists, nothing changes. */
-  after: z.iso.datetime({ offset: true, error: 'takes a time such as 2026-01-31T12:00:00Z' }).max(64).optional(),
+  after: Until.optional(),
   /**
    * Carries on the run of this id as it is recorded, if `fence` is still its latest: of several workers, one gets it. Other members except `name` and
    * `whenOwned` are not compared. `holdMs`: other workers leave it alone for this long after each of its events.
