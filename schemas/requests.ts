@@ -39,6 +39,7 @@ import {
   Usage,
   Uuid,
 } from './values.ts'
+import { Until } from './waiting.ts'
 
 export const LEASE_DEFAULT_MS = 60_000
 export const RESERVATION_DEADLINE_DEFAULT_MS = 10 * 60_000

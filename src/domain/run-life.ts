@@ -125,7 +125,7 @@ function decideNew(
       name,
       ...(input === undefined ? {} : { input }),
       tags: tags ?? [],
-      ...(after === undefined ? {} : { after: new Date(Math.max(Date.parse(after), env.nowMs)).toISOString() }),
+      ...(after === undefined ? {} : { after: notBefore(env.nowMs, after) }),
       ...(budget === undefined ? {} : { budget }),
       policy: under?.policy ?? resolvePolicy(declared.policy),
       ...(tenantPolicy === undefined ? {} : { tenantPolicy: env.digestOf(tenantPolicy) }),
@@ -134,6 +134,13 @@ function decideNew(
       ...(parent === undefined ? {} : { childOf: parent }),
     },
   })
+}
+
+/** Times compare as texts up to the year 9999. */
+const LATEST_MS = Date.UTC(9999, 11, 31)
+
+function notBefore(nowMs: number, after: string): string {
+  return new Date(Math.min(Math.max(Date.parse(after), nowMs), LATEST_MS)).toISOString()
 }
 
 function isOwned(call: CallState, state: RunState, env: Env): boolean {
