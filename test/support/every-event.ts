@@ -66,7 +66,10 @@ const RUN_BODIES = {
       requestDigest: digest('request'),
     },
   ],
-  RunResumed: [{ v: 1, fence: 2 }],
+  RunResumed: [
+    { v: 1, fence: 2 },
+    { v: 1, fence: 3, holdMs: 30_000, version: '2026-11-27.1' },
+  ],
   RunCarried: [{ v: 1, fence: 2 }],
   RunLeft: [
     { v: 1, fence: 2, because: 'waiting' },
