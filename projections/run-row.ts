@@ -201,7 +201,7 @@ function endCall(row: RunRowState, { callId }: { readonly callId: string }): voi
 export function dueAtOf({ status, due, open, approvals, waits }: RunRowState): string | undefined {
   if (status !== 'open') return undefined
   const leases = Object.values(open).filter((until) => until !== IN_DOUBT)
-  const leaseUntil = leases.reduce<string | undefined>((last, until) => (last !== undefined && last > until ? last : until), undefined)
+  const leaseUntil = leases.sort().at(-1)
   return dueAt(due, { leaseUntil, waits: Object.keys(approvals).length + Object.keys(waits).length })
 }
 

@@ -13,6 +13,7 @@ import { countRefusal, refusalKey } from './refusals.ts'
 import { APPROVAL_FOLDS } from './run-approvals.ts'
 import { envelopeCharge, foldBudget } from './run-budget.ts'
 import { CALL_FOLDS, endLeases } from './run-calls.ts'
+import { stuckIn } from './run-due.ts'
 import { FORK_FOLDS } from './run-forks.ts'
 import {
   type DeclaredMove,
@@ -23,7 +24,6 @@ import {
   safeKey,
   zeroSpend,
 } from './run-state.ts'
-import { stuckIn } from './run-due.ts'
 import { foldReview, foldSuspects, rewindSuspects } from './run-suspects.ts'
 import { WAIT_FOLDS } from './run-waits.ts'
 

@@ -7,7 +7,7 @@ import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
 import type { RunOutcome } from '../saga/outcome.ts'
 import { keepRun } from './keep-run.ts'
 
-export interface Carrying {
+interface Carrying {
   readonly runId: string
   readonly name: string
   readonly body: Body<never, unknown>

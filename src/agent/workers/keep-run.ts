@@ -3,7 +3,7 @@ import type { Connection } from '../runtime/connection.ts'
 
 const PART = 3
 
-export interface KeptRun {
+interface KeptRun {
   /** The connection for the code of the run: what it appends keeps the run as well. */
   readonly connection: Connection
   /** Begins when the run is this worker's. `fence`: that of its resume. */

@@ -82,7 +82,7 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     const pay = hands.tool(async (cents: number) => `paid ${cents}`, { name: 'pay', compensate: 'not-needed' })
     const order = async (run: Run<{ cents: number }>) => pay(run.input.cents)
     const fail = () => Promise.reject(new Error('no stock'))
-    const worker = hands.worker({ ...QUICK, runs: { order, fail } })
+    await using worker = hands.worker({ ...QUICK, runs: { order, fail } })
     assert.is(await within(cs.result(runId), 'the result'), 'paid 5')
     const failed = await cs.start('fail')
     const error = await within(cs.result(failed.runId), 'the failure').catch((thrown) => thrown)
@@ -126,7 +126,7 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     await using at = await place(kind)
     const cs = at.process()
     const stop = new AbortController()
-    const worker = at.process().worker({
+    await using worker = at.process().worker({
       ...{ ...QUICK, signal: stop.signal, runs: { order: async () => Promise.reject(new Error('no')) } },
       onError: () => {
         throw new Error('the program of the notice')
@@ -158,6 +158,7 @@ for (const kind of ['in process', 'over HTTP'] as const) {
       }
       return cs.worker({ ...QUICK, runs: { order }, concurrency: 2 })
     })
+    await using _ = { [Symbol.asyncDispose]: async () => void (await Promise.all(workers.map((each) => each.stop()))) }
     const cs = at.process()
     const ids = ['a', 'b', 'c', 'd', 'e']
     for (const id of ids) await cs.start('order', id, { id })
@@ -180,7 +181,7 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     await using at = await place(kind)
     const before = at.process()
     const first = before.tool(async () => 1, { name: 'first', compensate: 'not-needed' })
-    const old = before.worker({
+    await using old = before.worker({
       ...QUICK,
       runs: { order: async (run: Run) => [await first(), await run.waitFor('go')] },
     })
@@ -191,7 +192,7 @@ for (const kind of ['in process', 'over HTTP'] as const) {
 
     const after = at.process()
     const second = after.tool(async () => 2, { name: 'second', compensate: 'not-needed' })
-    const worker = after.worker({ ...QUICK, retryMs: 100, runs: { order: async () => second() }, concurrency: 1 })
+    await using worker = after.worker({ ...QUICK, retryMs: 100, runs: { order: async () => second() }, concurrency: 1 })
     const { runId } = await after.start('order', null, { id: 'new' })
     assert.is(await within(after.result(runId), 'the new run'), 2)
     const stuck = await eventually(async () => {
@@ -259,7 +260,7 @@ for (const kind of ['in process', 'over HTTP'] as const) {
         runs: { order: async (run: Run) => `${await run.waitFor<string>('go')} by ${version}` },
       })
     await using _ = work('2')
-    const one = work('1')
+    await using one = work('1')
     await cs.start('order', null, { id: 'r1', after: 60_000 })
     await within(one.stop(), 'version 1')
     await cs.start('order', null, { id: 'r2' })
