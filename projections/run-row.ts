@@ -200,8 +200,9 @@ function endCall(row: RunRowState, { callId }: { readonly callId: string }): voi
 /** When a worker may carry the run on; undefined while it waits for somebody, and after its end. */
 export function dueAtOf({ status, due, open, approvals, waits }: RunRowState): string | undefined {
   if (status !== 'open') return undefined
-  const leases = Object.values(open).filter((until) => until !== IN_DOUBT)
-  const leaseUntil = leases.sort().at(-1)
+  let leaseUntil: string | undefined
+  for (const until of Object.values(open))
+    if (until !== IN_DOUBT && (leaseUntil === undefined || until > leaseUntil)) leaseUntil = until
   return dueAt(due, { leaseUntil, waits: Object.keys(approvals).length + Object.keys(waits).length })
 }
 
