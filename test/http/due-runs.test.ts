@@ -34,7 +34,7 @@ test('a run with `after` is recorded and not carried; again it is the same run, 
   assert.is((await bodyOf(again)).fence, 1)
   assert.is((await bodyOf(await edge.post('/v1/runs', { ...start, input: 6 }))).code, 'run-exists')
   assert.is((await bodyOf(await edge.get('/v1/runs/r'))).revision, 0)
-  assert.is((await edge.post('/v1/runs', { ...start, id: 's', after: 'tomorrow' })).status, 400)
+  assert.is((await edge.post('/v1/runs', { ...start, id: 's', after: 'tomorrow' })).status, 422)
 })
 
 test('what is due comes in order of its time, by names, and no further than the limit (RUN-222, HTTP-65)', async () => {
@@ -101,7 +101,7 @@ test('a run that is left as stuck says why and since when, on its own and in the
     { because: 'waiting', retryAfterMs: 1, runFence: 3 },
     { because: 'waiting' },
   ])
-    assert.is((await edge.post('/v1/runs/r/leave', body)).status, 400)
+    assert.is((await edge.post('/v1/runs/r/leave', body)).status, 422)
 })
 
 test('only the owner leaves a run or keeps it (RUN-223, RUN-224, HTTP-68)', async () => {
