@@ -19,6 +19,7 @@ const test = suite('files that follow the store, forged')
 
 const FORGERIES: readonly (readonly [file: string, sql: string])[] = [
   ['audit.db', `UPDATE charges SET tokens = 0, whole = 0, nano = 0`],
+  ['audit.db', `UPDATE charges SET estimated = 1 - estimated`],
   ['audit.db', `DELETE FROM charges`],
   ['audit.db', `UPDATE events SET agent = 'nobody' WHERE agent IS NOT NULL`],
   ['audit.db', `UPDATE events SET type = 'RunStarted' WHERE type = 'EnvelopeRejected'`],
@@ -27,7 +28,7 @@ const FORGERIES: readonly (readonly [file: string, sql: string])[] = [
   ['audit.db', `INSERT INTO foreign_streams (stream) VALUES ('run-acme.later')`],
   [
     'audit.db',
-    `INSERT INTO charges (rowid, seq, agent, tokens, whole, nano) SELECT -7, min(seq), 'a', 1, 0, 0 FROM events`,
+    `INSERT INTO charges (rowid, seq, agent, tokens, whole, nano, estimated) SELECT -7, min(seq), 'a', 1, 0, 0, 0 FROM events`,
   ],
   ['audit.db', `UPDATE seal SET mac = 'k.forged'`],
   ['audit.db', `DELETE FROM seal`],
