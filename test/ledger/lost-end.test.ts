@@ -30,6 +30,16 @@ async function exported({ ledger }: TestLogs): Promise<string> {
   }
 }
 
+/** No event can record the loss, and every answer names it all the same. */
+async function named({ ledger }: TestLogs, revision: number): Promise<void> {
+  await ledger.integrity.settled()
+  const places = ledger
+    .losses({ tenant: 'acme' })
+    .map(({ code, stream, revision }) => `${code} ${stream} @ ${revision}`)
+  assert.equal([...new Set(places)], [`missing ${own} @ ${revision}`])
+  assert.ok(ledger.integrity.broken(alice) > 0)
+}
+
 test('the last fact of a ledger is deleted beside a live ledger: what has to be put on record is refused, then and after a start (LOG-70, A446)', async () => {
   using at = await site()
   const lost = await (async () => {
@@ -44,10 +54,12 @@ test('the last fact of a ledger is deleted beside a live ledger: what has to be 
     const answer = await fetch('http://localhost/v1/export', { headers: { authorization: `Bearer ${token}` } })
     const { code } = (await answer.json()) as { code: string }
     assert.equal([answer.status, code], [500, 'stream-damaged'])
+    await named(ledger, fact.revision)
     assert.is(rowsOf(at.path).length, before.length - 1, 'nothing was written')
     return fact
   })()
   await using ledger = await opened(at)
+  await named(ledger, lost.revision)
   assert.is(await exported(ledger), `damaged ${own} @ ${lost.revision}`)
   assert.is(last(rowsOf(at.path), own).revision, lost.revision - 1, 'nobody took its place')
 })

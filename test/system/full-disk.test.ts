@@ -51,7 +51,7 @@ claim(
     if (list.status !== 200) assert.equal([list.status, list.body.code], [503, 'store-unavailable'])
     const unrecorded = await client.get('/v1/runs/full/export')
     assert.is(unrecorded.status, 503, 'nothing leaves that cannot be recorded')
-    assert.match(String(unrecorded.body.detail), 'put on record first')
+    assert.match(String(unrecorded.body.detail), 'is recorded first')
     assert.is((await client.get('/v1/runs/full/context')).body.context instanceof Object, true)
     const again = await client.postOnce('/v1/runs/full/envelopes', 'small', {
       agent: 'a',

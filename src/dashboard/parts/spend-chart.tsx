@@ -77,37 +77,40 @@ function Bars({ title, by, scale }: Pick<SpendChartProps, 'title' | 'by'> & { re
           bars from {ticks[0]} to {ticks.at(-1)}
         </span>
       </p>
-      <table class="listed">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span class="visually-hidden">{title}</span>
-            </th>
-            <th scope="col">
-              <span class="visually-hidden">Spent, in {unit}: </span>
-              <span class="axis">
-                {ticks.map((tick) => (
-                  <span>{tick}</span>
-                ))}
-              </span>
-            </th>
-            <th scope="col" class="number">
-              Reported
-            </th>
-            <th scope="col" class="number">
-              Estimated
-            </th>
-            <th scope="col" class="number">
-              Tokens
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {bars.map((bar) => (
-            <Row bar={bar} by={by} currency={currency} />
-          ))}
-        </tbody>
-      </table>
+      {/* A box that scrolls and holds no link has to take the focus itself, for the keyboard. */}
+      <div class="table-scroll" tabindex={0} role="region" aria-label={title}>
+        <table class="listed">
+          <thead>
+            <tr>
+              <th scope="col">
+                <span class="visually-hidden">{title}</span>
+              </th>
+              <th scope="col">
+                <span class="visually-hidden">Spent, in {unit}: </span>
+                <span class="axis">
+                  {ticks.map((tick) => (
+                    <span>{tick}</span>
+                  ))}
+                </span>
+              </th>
+              <th scope="col" class="number">
+                Reported
+              </th>
+              <th scope="col" class="number">
+                Estimated
+              </th>
+              <th scope="col" class="number">
+                Tokens
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {bars.map((bar) => (
+              <Row bar={bar} by={by} currency={currency} />
+            ))}
+          </tbody>
+        </table>
+      </div>
     </>
   )
 }

@@ -13,6 +13,7 @@ import type { Log } from '../ports.ts'
 import { sealFaults } from '../read/record-seal.ts'
 import type { RunList } from '../read/run-list.ts'
 import { faultsOnRecord, runListReached } from '../read/run-list-projection.ts'
+import { DamagedStreamError } from '../read/verified-events.ts'
 
 /** Maximum number recorded per tenant: if more is broken, the store has to be restored, and a longer list would not help. */
 const ON_RECORD_MAX = 1_000
@@ -39,8 +40,8 @@ export class IntegrityFaults {
   readonly #known = new Set<string>()
   /** When this process last met each fault: a fault that recurs is no longer considered as repaired. */
   readonly #metAt = new Map<string, string>()
-  /** Events sealed with a key that was not in the ring: not recorded, and treated as broken until a newer key file has the key. */
-  #unknown: { readonly ring: KeyRing; readonly rows: Map<string, FaultRow> } | undefined
+  /** Faults that no event can record, known to this process only. With `ring`: the key was not in it, so the fault counts until a newer key file has the key. */
+  readonly #unrecorded = new Map<string, { readonly row: FaultRow; readonly ring: KeyRing | undefined }>()
   #rows: readonly FaultRow[] = []
   #rowsOf: number | undefined
   #last: Promise<void> = Promise.resolve()
@@ -57,10 +58,11 @@ export class IntegrityFaults {
 
   #all(): readonly FaultRow[] {
     const recorded = this.#recorded()
-    const { ring, rows } = this.#unknown ?? {}
-    if (rows === undefined || ring !== this.#deps.sealer.ring) return recorded
+    if (this.#unrecorded.size === 0) return recorded
     const there = new Set(recorded.map(placeOf))
-    return [...recorded, ...[...rows.values()].filter((row) => !there.has(placeOf(row)))]
+    const { ring } = this.#deps.sealer
+    const others = [...this.#unrecorded.values()].filter((each) => each.ring === undefined || each.ring === ring)
+    return [...recorded, ...others.map(({ row }) => row).filter((row) => !there.has(placeOf(row)))]
   }
 
   /** Cached until the views have added faults, because every page asks for them. */
@@ -136,11 +138,11 @@ export class IntegrityFaults {
     return false
   }
 
-  #rememberUnknown(place: Omit<FaultRow, 'foundAt'>): void {
-    const { ring } = this.#deps.sealer
-    if (this.#unknown?.ring !== ring) this.#unknown = { ring, rows: new Map() }
-    if (this.#unknown.rows.size < ON_RECORD_MAX)
-      this.#unknown.rows.set(placeOf(place), { ...place, foundAt: this.#deps.now() })
+  #remember(place: Omit<FaultRow, 'foundAt'>, ring?: KeyRing): void {
+    for (const [name, each] of this.#unrecorded)
+      if (each.ring !== undefined && each.ring !== this.#deps.sealer.ring) this.#unrecorded.delete(name)
+    const row = { ...place, foundAt: this.#deps.now() }
+    if (this.#unrecorded.size < ON_RECORD_MAX) this.#unrecorded.set(placeOf(place), { row, ring })
   }
 
   async #take(fault: SealFault, foundBy: 'scrub' | 'read'): Promise<void> {
@@ -157,14 +159,22 @@ export class IntegrityFaults {
       { stream, revision, code, reason: message, foundBy },
       'an event is not the one that was sealed for its place: run "countersign verify", and restore the store from a copy',
     )
-    if (code === NOT_YET_KNOWN && tenant !== undefined) this.#rememberUnknown({ tenant, stream, revision, code })
-    if (isOnRecord || readOnly || code === NOT_YET_KNOWN || tenant === undefined || tenant === SYSTEM_TENANT) return
+    if (tenant === undefined) return
+    const place = { tenant, stream, revision, code }
+    if (code === NOT_YET_KNOWN) this.#remember(place, this.#deps.sealer.ring)
+    if (isOnRecord || readOnly || code === NOT_YET_KNOWN) return
     // Recording a fault in the stream whose first event is broken would continue that stream.
-    if (stream === ledgerStream(tenant) && revision === 0) return
+    if (tenant === SYSTEM_TENANT || (stream === ledgerStream(tenant) && revision === 0)) return this.#remember(place)
     if (views.faults({ tenant, limit: ON_RECORD_MAX }).length >= ON_RECORD_MAX) return
     const data = { v: 1, stream, revision, code, message, foundBy }
-    // Another process may have found it in the meantime.
-    await facts.record({ tenant, type: 'IntegrityFaultFound', data }, exists)
+    try {
+      // Another process may have found it in the meantime.
+      await facts.record({ tenant, type: 'IntegrityFaultFound', data }, exists)
+    } catch (error) {
+      // The stream that would record it has lost its own end (LOG-70).
+      if (error instanceof DamagedStreamError) this.#remember(place)
+      throw error
+    }
     await list.catchUp()
   }
 }

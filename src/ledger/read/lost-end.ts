@@ -1,5 +1,6 @@
 /** @module Refuses to continue a stream whose last events are missing, based on what the log knows of it (LOG-48, LOG-70). */
 import type { EventStore } from '../../store/event-store.ts'
+import type { Sealer } from '../identity/sealer.ts'
 import type { KnownHead } from '../log/tenant-logs.ts'
 import { DamagedStreamError } from './verified-events.ts'
 
@@ -8,6 +9,8 @@ export type KnownEnd = (stream: string) => Pick<KnownHead, 'events'> | undefined
 
 export interface LostEndDeps {
   readonly store: Pick<EventStore, 'head'>
+  /** The loss is reported to it. */
+  readonly sealer: Pick<Sealer, 'faultFound'>
   /** Absent if no log is kept. */
   readonly knownHead?: KnownEnd | undefined
 }
@@ -17,12 +20,14 @@ export interface LostEndDeps {
  * `DamagedStreamError`.
  */
 export async function refuseLostEnd(
-  { knownHead, store }: LostEndDeps,
+  { knownHead, sealer, store }: LostEndDeps,
   stream: string,
   revision: number,
 ): Promise<void> {
   const { events } = knownHead?.(stream) ?? { events: 0 }
   // The log follows the store: its knowledge may be newer than what was read.
   if (events <= revision + 1 || (await store.head(stream)) >= events - 1) return
-  throw new DamagedStreamError(stream, revision + 1, 'the log has this event, the store has not')
+  const message = 'the log has this event, the store has not'
+  sealer.faultFound({ stream, revision: revision + 1, code: 'missing', message })
+  throw new DamagedStreamError(stream, revision + 1, message)
 }

@@ -155,6 +155,9 @@ test('store and keys that lack the end that the log has seen are refused without
   rmSync(folder.file('store.db.checkpoints'), { force: true })
   const nothing = async (): Promise<void> => undefined
   assert.is(await codeOf(served(folder, nothing)), 'erasures-unknown')
+  // Nor is the erasure recorded in the place of the event that the log has seen (LOG-70): the file of the logs goes with the copy.
+  assert.match((await codeOf(served(folder, nothing, list))) ?? '', /^DamagedStreamError: ledger-default @ 1/)
+  for (const file of ['log.db', 'log.db-wal', 'log.db-shm']) rmSync(folder.file(file), { force: true })
   await served(folder, async ({ ledger }) => assert.is(await nameIn(ledger, 'r1'), ERASED), list)
 })
 
