@@ -8,6 +8,8 @@ import { type Slots, safeKey } from './run-state.ts'
 export interface DueState {
   /** The run executes a call of this run, and is carried on with it. */
   parent?: string
+  /** The run branches off another one, and only the code of its branch can carry it on. */
+  isBranch?: true
   /** Latest fence. */
   fence: number
   /** Version of the code that the first worker of the run had. */
@@ -23,8 +25,12 @@ export interface DueState {
   woken?: string
   /** The first time at which a run within this run may continue. */
   childWakes?: string
-  /** Ends of open waits and approvals, by id. */
+  /** Ends of open waits and of approvals that were not used, by id. */
   timers: Slots<string>
+  /** Number of resumes in a row after which the code recorded nothing. */
+  idleLives?: number
+  /** A rollback of the whole run was begun while nobody carried the run. */
+  isUndone?: true
 }
 
 /** Without an event or a lease for this long, the process that carries a run without a worker is considered to be gone. */
@@ -33,6 +39,13 @@ const SILENT_MS = 10 * 60_000
 const SILENT_AFTER_WAIT_MS = 60_000
 /** A lease that ended this long ago was not renewed by anybody. */
 const LEASE_GRACE_MS = 2_000
+/**
+ * A worker whose clock is ahead of the ledger's that writes takes a run before its time, finds that it still waits, and leaves it. After so many lives in which
+ * nothing was recorded, a time of the run counts only after a pause, which doubles.
+ */
+const IDLE_LIVES = 2
+const IDLE_PAUSE_MS = 100
+const IDLE_PAUSE_MAX_MS = 10_000
 
 export function startedDue({ data, header }: Extract<RecordedEvent, { type: 'RunStarted' }>): DueState {
   return {
@@ -40,6 +53,7 @@ export function startedDue({ data, header }: Extract<RecordedEvent, { type: 'Run
     heldUntil: after(header.time, SILENT_MS),
     timers: {},
     ...(data.childOf !== undefined && { parent: data.childOf.run }),
+    ...(data.branchOf !== undefined && { isBranch: true as const }),
     ...(data.after !== undefined && { left: { because: 'started', at: data.after } }),
   }
 }
@@ -55,11 +69,18 @@ const FROM_OUTSIDE: ReadonlySet<string> = new Set<RecordedEvent['type']>([
   'RedactionChanged',
   'RunBranched',
   'RunKeyDisclosed',
+  'RequestRefused',
 ])
+
+/** Events that show no progress of the code. */
+const WITHOUT_PROGRESS: ReadonlySet<string> = new Set<RecordedEvent['type']>(['RunResumed', 'RunLeft', 'RunCarried'])
 
 export function evolveDue(due: DueState, event: RecordedEvent): void {
   const { type, data, header } = event
-  if (!FROM_OUTSIDE.has(type)) due.heldUntil = after(header.time, due.holdMs ?? SILENT_MS)
+  if (!FROM_OUTSIDE.has(type)) {
+    due.heldUntil = after(header.time, due.holdMs ?? SILENT_MS)
+    if (!WITHOUT_PROGRESS.has(type)) goOn(due, header.time)
+  }
   switch (type) {
     case 'RunResumed':
       return resume(due, data, header.time)
@@ -69,8 +90,7 @@ export function evolveDue(due: DueState, event: RecordedEvent): void {
       if (data.until !== undefined) due.timers[safeKey(data.waitId)] = data.until
       return
     case 'WaitEnded':
-      delete due.timers[safeKey(data.waitId)]
-      return
+      return endTimer(due, data.waitId, { time: header.time, isSeen: data.outcome === 'signalled' })
     case 'SignalReceived':
       if (data.waitId === undefined) return
       delete due.timers[safeKey(data.waitId)]
@@ -81,14 +101,47 @@ export function evolveDue(due: DueState, event: RecordedEvent): void {
     case 'ApprovalGranted':
       return data.complete ? wake(due, header.time) : undefined
     case 'ApprovalDenied':
-    case 'ApprovalExpired':
       delete due.timers[safeKey(data.approvalId)]
       return wake(due, header.time)
+    case 'ApprovalExpired':
+      return endTimer(due, data.approvalId, { time: header.time, isSeen: false })
+    case 'ToolCallClaimed':
+      if (data.approvalId !== undefined) delete due.timers[safeKey(data.approvalId)]
+      return
     case 'ToolCallResolved':
       return wake(due, header.time)
+    case 'CompensationStarted':
+      return data.scope === undefined ? undo(due, header.time) : undefined
     default:
       return
   }
+}
+
+/** The code recorded something. Code without a worker lives in its process, and has met what came before. */
+function goOn(due: DueState, time: string): void {
+  delete due.idleLives
+  if (due.holdMs !== undefined || due.left !== undefined) return
+  delete due.woken
+  if (due.childWakes !== undefined && due.childWakes <= time) delete due.childWakes
+}
+
+/**
+ * The time of a wait or of an approval came, and the first command that met it says so. That may be one from outside, such as a signal that came too late, and
+ * the code must learn of it as well. `isSeen`: only the code itself can have ended it. What came before the last resume is no longer among the timers.
+ */
+function endTimer(due: DueState, id: string, { time, isSeen }: { readonly time: string; readonly isSeen: boolean }): void {
+  const isTimer = due.timers[safeKey(id)] !== undefined
+  delete due.timers[safeKey(id)]
+  if (isTimer && !isSeen) wake(due, time)
+}
+
+/** Somebody rolls back a run that was left: if they do not finish, a worker does, as with any run that is carried without one. */
+function undo(due: DueState, time: string): void {
+  if (due.left === undefined) return
+  delete due.left
+  delete due.holdMs
+  due.isUndone = true
+  due.heldUntil = after(time, SILENT_MS)
 }
 
 function resume(due: DueState, { fence, holdMs, version }: EventBody<'RunResumed'>, time: string): void {
@@ -99,8 +152,9 @@ function resume(due: DueState, { fence, holdMs, version }: EventBody<'RunResumed
   due.heldUntil = after(time, holdMs ?? SILENT_MS)
   delete due.left
   delete due.woken
-  delete due.childWakes
+  due.idleLives = (due.idleLives ?? 0) + 1
   // What has ended by now is seen by the code that resumes; a wait that it no longer makes must not wake it again.
+  if (due.childWakes !== undefined && due.childWakes <= time) delete due.childWakes
   for (const [id, until] of Object.entries(due.timers)) if (until <= time) delete due.timers[id]
 }
 
@@ -125,12 +179,12 @@ export function stuckIn({ error, attempts, since, until }: EventBody<'RunLeft'>)
 }
 
 function wake(due: DueState, time: string): void {
-  due.woken = first(due.woken, time)
+  due.woken = earlier(due.woken, time)
 }
 
 /** A run within the run may continue at that time. */
 export function wakeParent(due: DueState, time: string): void {
-  due.childWakes = first(due.childWakes, time)
+  due.childWakes = earlier(due.childWakes, time)
 }
 
 /** The first time at which something that the run waits for may let it continue. */
@@ -146,23 +200,34 @@ export function dueAt(
   due: DueState,
   { leaseUntil, waits }: { leaseUntil: string | undefined; waits: number },
 ): string | undefined {
-  const { left, parent, heldUntil, holdMs, woken, childWakes } = due
-  if (parent !== undefined) return undefined
+  const { left, parent, isBranch, isUndone, heldUntil, holdMs, woken, childWakes } = due
+  if (parent !== undefined || isBranch === true) return undefined
   const wakes = wakesAt(due)
-  if (left?.because === 'waiting') return wakes
+  if (left?.because === 'waiting') return first(woken, childWakes, timerOf(due, left.at))
   if (left?.because === 'stuck') return first(left.at, woken, childWakes)
   if (left !== undefined) return left.at
   const leased = leaseUntil === undefined ? undefined : after(leaseUntil, LEASE_GRACE_MS)
   if (holdMs !== undefined) return last(heldUntil, leased)
+  if (isUndone === true) return leased ?? heldUntil
   // Code without a worker may wait in its process, and renews the leases of its calls there.
   const came = waits === 0 ? first(woken, childWakes) : wakes
   if (waits > 0 && came === undefined) return undefined
   return last(leased ?? heldUntil, came === undefined ? undefined : after(came, SILENT_AFTER_WAIT_MS))
 }
 
+/** The first end of a wait or an approval; after lives that found nothing to do, not before a pause. */
+function timerOf({ timers, idleLives = 0 }: DueState, leftAt: string): string | undefined {
+  const time = first(...Object.values(timers))
+  if (time === undefined || idleLives <= IDLE_LIVES) return time
+  const pauseMs = Math.min(IDLE_PAUSE_MAX_MS, IDLE_PAUSE_MS * 2 ** (idleLives - IDLE_LIVES - 1))
+  return last(time, after(leftAt, pauseMs))
+}
+
 function first(...times: readonly (string | undefined)[]): string | undefined {
   return times.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined)
 }
 
+const earlier = (known: string | undefined, time: string): string =>
+  known !== undefined && known < time ? known : time
 const last = (a: string, b: string | undefined): string => (b !== undefined && b > a ? b : a)
 const after = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString()

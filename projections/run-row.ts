@@ -223,7 +223,7 @@ export function leasesOf({ open }: RunRowState): { readonly inDoubtCalls: number
 }
 
 /** The body of these is read only for `due`. */
-const IN_DUE: ReadonlySet<RunEventType> = new Set(['RunStarted', 'RunResumed', 'RunLeft'])
+const IN_DUE: ReadonlySet<RunEventType> = new Set(['RunStarted', 'RunResumed', 'RunLeft', 'CompensationStarted'])
 
 /** Whether the row needs only the call's id from the body, which may hold a large result. */
 export function endsCall(type: RunEventType): boolean {

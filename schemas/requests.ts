@@ -44,36 +44,49 @@ import { Until } from './waiting.ts'
 export const LEASE_DEFAULT_MS = 60_000
 export const RESERVATION_DEADLINE_DEFAULT_MS = 10 * 60_000
 
-export const StartRun = z.strictObject({
-  id: RunId.optional(),
-  name: Name,
-  input: JsonValue.optional(),
-  tags: z.array(Name).max(TAGS_MAX).optional(),
-  budget: BudgetLimits.optional(),
-  policy: Policy.optional(),
-  /** Starts from the context that another run had established at a step. The events of both runs link to each other. */
-  branchOf: z.strictObject({ run: RunId, atStep: z.int().min(0) }).optional(),
-  /**
-   * The run executes a call of another run, under that call's latest claim; the events of both runs link to each other. `id` defaults to
-   * the id of the call. The run is compensated with the call, and resumed by the owner of the call.
-   */
-  childOf: z.strictObject({ run: RunId, callId: Uuid, fence: z.int().min(1) }).optional(),
-  /** How a resume treats active leases whose owner is not known to be gone: wait for them (default), refuse, or end them. */
-  whenOwned: z.enum(['wait', 'refuse', 'take-over']).optional(),
-  /** Records the run without carrying it: a worker may take it from this time on; RFC 3339. Of a run that exists, nothing changes. */
-  after: Until.optional(),
-  /**
-   * Carries on the run of this id as it is recorded, if `fence` is still its latest: of several workers, one gets it. Other members except `name` and
-   * `whenOwned` are not compared. `holdMs`: other workers leave it alone for this long after each of its events.
-   */
-  worker: z
-    .strictObject({
-      fence: z.int().min(1),
-      holdMs: z.int().min(1).max(HOLD_MAX_MS),
-      version: WorkerVersion.optional(),
-    })
-    .optional(),
-})
+export const StartRun = z
+  .strictObject({
+    id: RunId.optional(),
+    name: Name,
+    input: JsonValue.optional(),
+    tags: z.array(Name).max(TAGS_MAX).optional(),
+    budget: BudgetLimits.optional(),
+    policy: Policy.optional(),
+    /** Starts from the context that another run had established at a step. The events of both runs link to each other. */
+    branchOf: z.strictObject({ run: RunId, atStep: z.int().min(0) }).optional(),
+    /**
+     * The run executes a call of another run, under that call's latest claim; the events of both runs link to each other. `id` defaults to
+     * the id of the call. The run is compensated with the call, and resumed by the owner of the call.
+     */
+    childOf: z.strictObject({ run: RunId, callId: Uuid, fence: z.int().min(1) }).optional(),
+    /** How a resume treats active leases whose owner is not known to be gone: wait for them (default), refuse, or end them. */
+    whenOwned: z.enum(['wait', 'refuse', 'take-over']).optional(),
+    /** Records the run without carrying it: a worker may take it from this time on; RFC 3339. Of a run that exists, nothing changes. */
+    after: Until.optional(),
+    /**
+     * Carries on the run of this id as it is recorded, if `fence` is still its latest: of several workers, one gets it. Other members except `name` and
+     * `whenOwned` are not compared. `holdMs`: other workers leave it alone for this long after each of its events.
+     */
+    worker: z
+      .strictObject({
+        fence: z.int().min(1),
+        holdMs: z.int().min(1).max(HOLD_MAX_MS),
+        version: WorkerVersion.optional(),
+      })
+      .optional(),
+  })
+  .refine(
+    ({ worker, after, branchOf, childOf }) =>
+      worker === undefined || [after, branchOf, childOf].every((member) => member === undefined),
+    {
+      message: 'a worker carries a run on as it is recorded: after, branchOf and childOf are for the start of a run',
+      path: ['worker'],
+    },
+  )
+  .refine(({ after, branchOf, childOf }) => after === undefined || (branchOf ?? childOf) === undefined, {
+    message: 'no worker carries on a branch, or the work of a call, by itself: leave out after',
+    path: ['after'],
+  })
 
 /** How the code that carries a run leaves it open. `retryAfterMs`: how long no worker takes a run that is stuck. */
 export const LeaveRun = z

@@ -86,6 +86,10 @@ function decideCarry(
     const message = 'the run is the work of a call of another run: carry that run on'
     return refuse(refusal('run-owned', message, { evidence: { childOf: { ...state.childOf } } }))
   }
+  if (state.branchOf !== undefined) {
+    const message = 'the run branches off another run: carry it on with the code of the branch'
+    return refuse(refusal('run-owned', message, { evidence: { branchOf: state.branchOf.run } }))
+  }
   if (fence !== state.fence) {
     const evidence = { expected: fence, actual: state.fence }
     return refuse(refusal('run-taken-over', 'another owner has resumed this run since: list what is due again', { evidence }))

@@ -79,6 +79,57 @@ test('what came between the last look of the code and its leaving is not lost (R
   assert.is(due(LEFT_TO_WORKERS, TAKEN, signal, [18, 'SignalReceived', { signalId: 's', waitId: 'w' }], WAITING), 18)
 })
 
+test('a wait or an approval whose time came makes the run due, whoever says first that it is over (RUN-223)', () => {
+  const until: Told = [15, 'WaitStarted', { waitId: 'w', name: 'go', until: at(300) }]
+  const approval: Told = [15, 'ApprovalRequested', { approvalId: 'a', expiresAt: at(300) }]
+  const late: readonly Told[] = [
+    [310, 'WaitEnded', { waitId: 'w', outcome: 'timed-out' }],
+    [310, 'SignalReceived', { name: 'go', signalId: 's' }],
+  ]
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, until, WAITING, ...late), 310, 'a signal that came too late')
+  const expired: Told = [310, 'ApprovalExpired', { approvalId: 'a' }]
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, approval, WAITING, expired), 310, 'a decision that came too late')
+  const again: Told = [305, 'RunResumed', { fence: 3, holdMs: 30_000 }]
+  const left: Told = [311, 'RunLeft', { fence: 3, because: 'waiting' }]
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, until, WAITING, again, ...late, left), undefined, 'the code itself met the end')
+})
+
+test('an approval that was used wakes nobody at its end (RUN-223)', () => {
+  const approval: Told = [15, 'ApprovalRequested', { approvalId: 'a', expiresAt: at(900) }]
+  const used: Told = [
+    16,
+    'ToolCallClaimed',
+    { callId: 'c', attempt: 1, phase: 'forward', leaseUntil: at(30), approvalId: 'a' },
+  ]
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, approval, used, WAITING), undefined)
+})
+
+test('a worker whose clock is ahead does not take a run again and again before its time (RUN-223)', () => {
+  const sleep: Told = [15, 'WaitStarted', { waitId: 'w', until: at(300) }]
+  const lives = (count: number): Told[] =>
+    Array.from({ length: count }, (_, n): readonly Told[] => [
+      [299.5, 'RunResumed', { fence: 3 + n, holdMs: 30_000 }],
+      [299.5, 'RunLeft', { fence: 3 + n, because: 'waiting' }],
+    ]).flat()
+  // The first life, of TAKEN, recorded the wait.
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, sleep, WAITING, ...lives(2)), 300)
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, sleep, WAITING, ...lives(6)), 300.3)
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, sleep, WAITING, ...lives(100)), 309.5)
+  const signal: Told = [299.6, 'SignalReceived', { signalId: 's', waitId: 'v' }]
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, sleep, WAITING, ...lives(100), signal), 299.6, 'what comes is not delayed')
+})
+
+test('a refused request of somebody else does not prolong the hold (RUN-224)', () => {
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, [25, 'RequestRefused', { code: 'approval-decided' }]), 40)
+})
+
+test('a run that somebody rolls back while nobody carries it is finished by a worker if they do not (RUN-227)', () => {
+  const signal: Told = [15, 'WaitStarted', { waitId: 'w', name: 'go' }]
+  const undone: Told = [100, 'CompensationStarted', { compensationId: 'k', reason: 'stop' }]
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, signal, WAITING, undone), 700)
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, signal, WAITING, [100, 'CompensationStarted', { scope: 'a' }]), undefined)
+})
+
 test('a resume takes note of all that has come: the run is not due for it again (RUN-223)', () => {
   const sleep: Told = [15, 'WaitStarted', { waitId: 'w', until: at(300) }]
   const again: Told = [300, 'RunResumed', { fence: 3, holdMs: 30_000 }]
@@ -105,9 +156,12 @@ test('a run without a worker is due only after its owner is gone (RUN-227)', () 
   assert.is(due(STARTED, signal, [50, 'SignalReceived', { signalId: 's', waitId: 'w' }]), 615)
   assert.is(due(STARTED, signal, [3_600, 'SignalReceived', { signalId: 's', waitId: 'w' }]), 3_660, 'its process looks')
   assert.is(due(STARTED, [15, 'WaitStarted', { waitId: 'w', until: at(3_600) }]), 3_660)
+  const taken: Told = [50, 'SignalReceived', { signalId: 's', waitId: 'w' }]
+  assert.is(due(STARTED, signal, taken, [51, 'WaitStarted', { waitId: 'v', name: 'next' }]), undefined, 'it goes on')
 })
 
-test('runs within runs and runs that have ended are not due (RUN-222)', () => {
+test('runs within runs, branches and runs that have ended are not due (RUN-222)', () => {
+  assert.is(due([0, 'RunStarted', { ...POLICY, branchOf: { run: 'first', atStep: 1 } }]), undefined)
   assert.is(due([0, 'RunStarted', { ...POLICY, childOf: { run: 'outer', callId: 'c', depth: 1 } }]), undefined)
   assert.is(due(LEFT_TO_WORKERS, TAKEN, [30, 'RunCompleted']), undefined)
 })
