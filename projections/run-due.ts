@@ -129,7 +129,11 @@ function goOn(due: DueState, time: string): void {
  * The time of a wait or of an approval came, and the first command that met it says so. That may be one from outside, such as a signal that came too late, and
  * the code must learn of it as well. `isSeen`: only the code itself can have ended it. What came before the last resume is no longer among the timers.
  */
-function endTimer(due: DueState, id: string, { time, isSeen }: { readonly time: string; readonly isSeen: boolean }): void {
+function endTimer(
+  due: DueState,
+  id: string,
+  { time, isSeen }: { readonly time: string; readonly isSeen: boolean },
+): void {
   const isTimer = due.timers[safeKey(id)] !== undefined
   delete due.timers[safeKey(id)]
   if (isTimer && !isSeen) wake(due, time)

@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { bodyOf, type TestEdge, testEdge } from '../support/test-edge.ts'
+import { bearer, bodyOf, type TestEdge, testEdge } from '../support/test-edge.ts'
 import { eventually, within } from '../support/within.ts'
 
 const test = suite('http: runs that a worker may carry on')
@@ -72,6 +72,40 @@ test('of two workers that saw the same fence, one gets the run; nobody is listed
   assert.is((await bodyOf(await take(edge, { ...row, runId: 'nobody' }))).code, 'run-not-found')
 })
 
+test('a worker whose token reads no bodies is not told what a run recorded, alone or in a batch (HTTP-13, HTTP-67)', async () => {
+  await using edge = await testEdge({ payloadScope: 'required' })
+  await edge.started('open', { name: 'order', after: PAST })
+  await edge.started('ended', { name: 'order' })
+  assert.is((await edge.post('/v1/runs/ended/complete', { output: 'not for everybody' })).status, 200)
+  const blind = await bearer(edge, { scopes: ['runs:write', 'runs:read'] })
+  for (const id of ['open', 'ended']) {
+    const body = { id, name: 'order', worker: { fence: 1, holdMs: 1_000 } }
+    const refused = await edge.post('/v1/runs', body, blind)
+    assert.equal([refused.status, (await bodyOf(refused)).code], [403, 'scope-missing'], id)
+    const { items } = await bodyOf(await edge.post('/v1/batch', { items: [{ op: 'start', body }] }, blind))
+    assert.is(items[0]?.status, 403, id)
+    assert.is(items[0]?.body.code, 'scope-missing', id)
+  }
+  assert.is((await bodyOf(await edge.get('/v1/runs/open'))).revision, 0)
+  const reader = await bearer(edge, { scopes: ['runs:write', 'payloads:read'] })
+  const body = { id: 'open', name: 'order', worker: { fence: 1, holdMs: 1_000 } }
+  assert.is((await edge.post('/v1/runs', body, reader)).status, 200)
+})
+
+test('a worker starts no branch and no work of a call, and carries on neither (RUN-222, HTTP-67)', async () => {
+  await using edge = await testEdge()
+  await edge.started('r', { name: 'order' })
+  const branchOf = { run: 'r', atStep: 0 }
+  const worker = { fence: 1, holdMs: 1_000 }
+  for (const more of [{ worker, branchOf }, { worker, after: PAST }, { after: PAST, branchOf }]) {
+    const answer = await edge.post('/v1/runs', { id: 'b', name: 'order', ...more })
+    assert.is(answer.status, 422, JSON.stringify(more))
+  }
+  await edge.started('b', { name: 'order', branchOf })
+  const refused = await edge.post('/v1/runs', { id: 'b', name: 'order', worker })
+  assert.equal([refused.status, (await bodyOf(refused)).code], [409, 'run-owned'])
+})
+
 test('a run that is left as stuck says why and since when, on its own and in the list, and is counted (RUN-226, HTTP-68)', async () => {
   await using edge = await testEdge()
   await edge.started('r', { name: 'order', after: PAST })
@@ -111,6 +145,10 @@ test('only the owner leaves a run or keeps it (RUN-223, RUN-224, HTTP-68)', asyn
   assert.ok(row)
   const { fence } = await bodyOf(await take(edge, row))
   assert.is((await edge.post('/v1/runs/r/carry', { runFence: fence })).status, 200)
+  for (const what of ['leave', 'carry']) {
+    const body = { ...(what === 'leave' && { because: 'waiting' }), runFence: fence + 1 }
+    assert.is((await bodyOf(await edge.post(`/v1/runs/r/${what}`, body))).code, 'run-taken-over', 'nobody has this fence')
+  }
   await edge.post('/v1/runs', { id: 'r', name: 'order' })
   for (const [what, body] of [
     ['leave', { because: 'waiting', runFence: fence }],
@@ -166,6 +204,19 @@ test('a wait takes a slot of the tenant, gives it back, and ends with the server
   await new Promise((resolve) => setTimeout(resolve, 20))
   edge.draining.abort()
   assert.equal(await within(second, 'the end of the second wait'), [])
+})
+
+test('a run whose wait ended by a signal that came too late is due (RUN-223)', async () => {
+  await using edge = await testEdge()
+  await edge.started('r', { name: 'order', after: PAST })
+  const [row] = await dueIn(edge, 'name=order')
+  assert.ok(row)
+  const { fence: runFence } = await bodyOf(await take(edge, row))
+  await edge.post('/v1/runs/r/waits', { name: 'go', forMs: 20, runFence })
+  await edge.post('/v1/runs/r/leave', { because: 'waiting', runFence })
+  assert.equal(ids(await within(dueIn(edge, 'name=order', { prefer: 'wait=30' }), 'the end of the wait')), ['r'])
+  assert.is((await edge.post('/v1/runs/r/signals/go', { payload: 1 })).status, 202, 'held: the wait is over')
+  assert.equal(ids(await dueIn(edge, 'name=order')), ['r'])
 })
 
 test('an approval that is granted while no process carries the run makes it due (RUN-223)', async () => {

@@ -127,7 +127,8 @@ test('a run that somebody rolls back while nobody carries it is finished by a wo
   const signal: Told = [15, 'WaitStarted', { waitId: 'w', name: 'go' }]
   const undone: Told = [100, 'CompensationStarted', { compensationId: 'k', reason: 'stop' }]
   assert.is(due(LEFT_TO_WORKERS, TAKEN, signal, WAITING, undone), 700)
-  assert.is(due(LEFT_TO_WORKERS, TAKEN, signal, WAITING, [100, 'CompensationStarted', { scope: 'a' }]), undefined)
+  const ofScope: Told = [100, 'CompensationStarted', { compensationId: 'k', reason: 'stop', scope: 'a' }]
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, signal, WAITING, ofScope), undefined)
 })
 
 test('a resume takes note of all that has come: the run is not due for it again (RUN-223)', () => {

@@ -5,6 +5,7 @@ import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { AgentError, LedgerRefused, RunWaiting } from '../errors.ts'
 import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
 import type { RunOutcome } from '../saga/outcome.ts'
+import { thrownText } from '../thrown.ts'
 import { keepRun } from './keep-run.ts'
 
 interface Carrying {
@@ -19,11 +20,11 @@ interface Carrying {
 }
 
 /**
- * `ended`: completed or rolled back. `left`: it waits, or it now belongs to another owner. `refused`: it could not be taken, or not be left. `stuck`: the code
- * cannot carry it on, and the run says so.
+ * `ended`: completed or rolled back. `left`: it waits, or it now belongs to another owner. `missed`: it had ended, or another owner had it, before this worker
+ * took it. `refused`: it could not be taken, or not be left. `stuck`: the code cannot carry it on, and the run says so.
  */
 export interface Carried {
-  readonly kind: 'ended' | 'left' | 'refused' | 'stuck'
+  readonly kind: 'ended' | 'left' | 'missed' | 'refused' | 'stuck'
   readonly error?: unknown
 }
 
@@ -34,8 +35,16 @@ interface Life {
   halted?: Error | undefined
 }
 
-/** Never throws. */
+/** Never throws. What is thrown may be anything, also what cannot be read. */
 export async function carryOn(home: Home, carrying: Carrying): Promise<Carried> {
+  try {
+    return await carried(home, carrying)
+  } catch (error) {
+    return { kind: 'refused', error }
+  }
+}
+
+async function carried(home: Home, carrying: Carrying): Promise<Carried> {
   const { runId, name, body, worker, onStarted } = carrying
   const life: Life = {}
   const kept = keepRun(home.connection, runId, worker.holdMs)
@@ -57,7 +66,7 @@ export async function carryOn(home: Home, carrying: Carrying): Promise<Carried> 
       },
       body,
     )
-    return { kind: 'ended' }
+    return life.started?.status === 'open' ? { kind: 'ended' } : { kind: 'missed' }
   } catch (error) {
     kept.end()
     return await afterwards(home, carrying, life, error)
@@ -77,8 +86,9 @@ async function afterwards(
   { started, outcome, halted }: Life,
   thrown: unknown,
 ): Promise<Carried> {
-  if (started === undefined) return isTaken(thrown) ? { kind: 'left' } : { kind: 'refused', error: thrown }
-  if (started.status !== 'open' || (outcome !== undefined && outcome.status !== 'OPEN')) return { kind: 'ended' }
+  if (started === undefined) return isTaken(thrown) ? { kind: 'missed' } : { kind: 'refused', error: thrown }
+  if (started.status !== 'open') return { kind: 'missed' }
+  if (outcome !== undefined && outcome.status !== 'OPEN') return { kind: 'ended' }
   const error = outcome?.rollbackError ?? halted ?? thrown
   // The run is due again once its hold is over.
   if (isTaken(error) || isUnable(error)) return { kind: 'left' }
@@ -115,9 +125,8 @@ const MESSAGE_MAX_CHARS = 2_000
 
 function faultOf(error: unknown): { code: string; message: string } {
   const hasCode = error instanceof AgentError || error instanceof LedgerError
-  const message = error instanceof Error ? error.message : String(error)
   return {
     code: hasCode ? error.code.slice(0, CODE_MAX_CHARS) : 'not-carried-on',
-    message: message.slice(0, MESSAGE_MAX_CHARS).toWellFormed(),
+    message: thrownText(error).slice(0, MESSAGE_MAX_CHARS).toWellFormed(),
   }
 }

@@ -42,7 +42,7 @@ const LATEST_MS = Date.UTC(9999, 11, 31)
 function timeOf(after: StartOptions['after']): string {
   if (after === undefined) return AT_ONCE
   const ms = after instanceof Date ? after.getTime() : Date.now() + after
-  if (!(ms >= 0 && ms <= LATEST_MS))
+  if (typeof ms !== 'number' || !(ms >= 0 && ms <= LATEST_MS))
     throw new AgentError('invalid-option', 'cs.start: after is a Date from 1970 to 9999, or milliseconds from now')
   return new Date(ms).toISOString()
 }

@@ -18,6 +18,7 @@ import {
   within,
 } from '../option-rules.ts'
 import type { Body, Home } from '../runtime/live-run.ts'
+import { thrownText } from '../thrown.ts'
 import { type Carried, carryOn } from './carry-on.ts'
 
 /** What a worker carries on, and how much at a time. Durations are in milliseconds. */
@@ -78,8 +79,9 @@ const PAUSE_MS = 1_000
 const AGAIN_MS = 200
 const AGAIN_MAX_MS = 10_000
 /** How long a run is passed over at first that could not be taken, or not be left, and is therefore still listed. */
-const PASSED_OVER_MS = 5_000
-const PASSED_OVER_MAX_MS = 10 * 60_000
+const PASSED_OVER = { firstMs: 5_000, mostMs: 10 * 60_000 } as const
+/** The same for a run that somebody else had, which is listed again only if the list is behind or wrong. */
+const MISSED = { firstMs: 100, mostMs: 5_000 } as const
 
 const VERSION = /^[A-Za-z0-9._+-]{1,64}$/
 
@@ -108,7 +110,8 @@ class RunningWorker implements Worker {
   /** Runs that could not be taken: until when they are passed over, and how often in a row that was so. */
   readonly #passedOver = new Map<string, { readonly until: number; readonly times: number }>()
   readonly #stopping = new AbortController()
-  readonly #stopped = Promise.withResolvers<void>()
+  /** Resolved, and replaced, when a run is over and when the worker is to stop. */
+  #changed = Promise.withResolvers<void>()
   readonly done: Promise<void>
 
   constructor(home: Home, options: WorkerOptions, names: readonly string[]) {
@@ -133,7 +136,12 @@ class RunningWorker implements Worker {
 
   #end(): void {
     this.#stopping.abort()
-    this.#stopped.resolve()
+    this.#change()
+  }
+
+  #change(): void {
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -161,11 +169,11 @@ class RunningWorker implements Worker {
   async #next(): Promise<void> {
     const free = (this.#options.concurrency ?? CONCURRENCY_DEFAULT) - this.#active.size
     if (free <= 0) {
-      await Promise.race([...this.#active.values(), this.#stopped.promise])
+      // One promise for all: a race would leave a reaction with each run for as long as it goes on.
+      await this.#changed.promise
       return
     }
-    const now = Date.now()
-    const passedOver = new Set([...this.#passedOver].flatMap(([runId, { until }]) => (until > now ? runId : [])))
+    const passedOver = this.#notNow()
     const query = {
       names: this.#names,
       limit: Math.min(PAGE_MAX, free + this.#active.size + passedOver.size),
@@ -179,6 +187,14 @@ class RunningWorker implements Worker {
     // The next request would be answered at once as well: the ledger has no room for a wait, or nothing that is listed can be taken.
     const isFutile = takes.length === 0 && performance.now() - askedAt < PAUSE_MS
     if (isFutile) await this.#pause(PAUSE_MS * (0.5 + Math.random() / 2))
+  }
+
+  /** Runs that are passed over now. Those that have not been listed for long are forgotten. */
+  #notNow(): ReadonlySet<string> {
+    const now = performance.now()
+    for (const [runId, { until }] of this.#passedOver)
+      if (until + PASSED_OVER.mostMs < now) this.#passedOver.delete(runId)
+    return new Set([...this.#passedOver].flatMap(([runId, { until }]) => (until > now ? runId : [])))
   }
 
   get #versions(): { readonly versions?: readonly string[] } {
@@ -202,21 +218,23 @@ class RunningWorker implements Worker {
     const over = carried.then((end) => {
       this.#active.delete(runId)
       this.#ended(runId, end)
+      this.#change()
     })
     this.#active.set(runId, over)
     await Promise.race([isMine, over])
   }
 
   #ended(runId: string, { kind, error }: Carried): void {
-    if (kind === 'refused') this.#passOver(runId)
+    if (kind === 'refused') this.#passOver(runId, PASSED_OVER)
+    else if (kind === 'missed') this.#passOver(runId, MISSED)
     else this.#passedOver.delete(runId)
     if (kind === 'stuck' || kind === 'refused') this.#tell(error, runId)
   }
 
-  #passOver(runId: string): void {
+  #passOver(runId: string, { firstMs, mostMs }: typeof PASSED_OVER | typeof MISSED): void {
     const { times = 0 } = this.#passedOver.get(runId) ?? {}
-    const ms = Math.min(PASSED_OVER_MAX_MS, PASSED_OVER_MS * 2 ** times)
-    this.#passedOver.set(runId, { until: Date.now() + ms, times: times + 1 })
+    const ms = Math.min(mostMs, firstMs * 2 ** times)
+    this.#passedOver.set(runId, { until: performance.now() + ms, times: times + 1 })
   }
 
   #tell(error: unknown, runId?: string): void {
@@ -225,9 +243,8 @@ class RunningWorker implements Worker {
       tell('onError', (told: unknown) => onError(told, runId), error)
       return
     }
-    const why = error instanceof Error ? error.message : String(error)
     const what = runId === undefined ? 'the worker cannot ask for runs' : `the worker cannot carry on the run ${runId}`
-    process.emitWarning(`${what}: ${why}`, { code: 'COUNTERSIGN_WORKER' })
+    process.emitWarning(`${what}: ${thrownText(error)}`, { code: 'COUNTERSIGN_WORKER' })
   }
 
   get #isStopping(): boolean {

@@ -15,8 +15,15 @@ import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { CarryRun, CompleteRun, FailRun, LeaveRun, Rollback, StartRun } from '../../../schemas/requests.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
-import { READ_PAYLOADS, READ_RUNS, WRITE_NAMED_RUNS, WRITE_RUNS } from '../../access/access.ts'
-import type { RunListFilter } from '../../ledger/ledger.ts'
+import {
+  READ_OWN_PAYLOADS,
+  READ_PAYLOADS,
+  READ_RUNS,
+  type TokenAccess,
+  WRITE_NAMED_RUNS,
+  WRITE_RUNS,
+} from '../../access/access.ts'
+import type { Command, RunListFilter } from '../../ledger/ledger.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
@@ -50,6 +57,11 @@ const ListQuery = z.strictObject({
   limit: Limit.optional(),
 })
 
+/** Who starts a run again knows its input. A worker need not, and is answered with what the run recorded, or with the key to it. */
+function ofWorker(command: Command): TokenAccess | undefined {
+  return command.kind === 'start' && command.body.worker !== undefined ? READ_OWN_PAYLOADS : undefined
+}
+
 const RunQuery = z.strictObject({ asOf: Positive.optional(), revision: Whole.optional() })
 
 const ContextQuery = z.strictObject({ asOf: Positive.optional(), step: Whole.optional(), revision: Whole.optional() })
@@ -64,6 +76,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     takesValue: true,
     body: StartRun,
     command: (body) => ({ kind: 'start', body }),
+    moreFor: ofWorker,
     answer: StartAnswer,
     location: (_, runPath) => runPath,
   }),

@@ -10,6 +10,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1
 const MAY_BE_DUE: ReadonlySet<string> = new Set<EventType>([
   'RunStarted',
   'RunLeft',
+  'WaitEnded',
   'SignalReceived',
   'ApprovalGranted',
   'ApprovalDenied',
@@ -54,7 +55,8 @@ async function firstDue({ list, history }: DueRunsDeps, { caller, query }: Asked
     const from = after === undefined ? {} : { after }
     const atMostMs = found.nextMs ?? TIMER_MAX_MS
     const goesOn = await mayBeDue((signal) => history.tail(caller, from, signal), { atMostMs, over })
-    if (!goesOn) return found
+    // Nothing is read for a caller who is gone, or whose token has ended: the empty list is the answer.
+    if (!goesOn || over.aborted) return found
   }
 }
 

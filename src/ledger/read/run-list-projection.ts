@@ -1,7 +1,7 @@
 /** @module The projection of the store onto the run list: every event of a run updates its row, and recorded faults are collected. */
 
-import { RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../../projections/run-row.ts'
 import { wakeParent, wakesAt } from '../../../projections/run-due.ts'
+import { RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../../projections/run-row.ts'
 import { EVENTS, type EventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { parseJson } from '../../../schemas/json.ts'
@@ -17,6 +17,9 @@ import { isOfRows, ViewBehindError } from './view-behind.ts'
 export function runListReached(views: Pick<ViewStore, 'checkpoint'>): ViewCheckpoint | undefined {
   return views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
 }
+
+/** Runs within runs are nested far less deeply. */
+const LEVELS_MAX = 64
 
 type FollowedStore = Pick<EventStore, 'readAll' | 'recordAt' | 'end' | 'comparePositions'>
 
@@ -94,15 +97,18 @@ export class RunListProjection {
 
   /** A run within a run is carried on with it, so what may let it continue makes the outer run due. */
   #wakeParent(touched: Map<string, Touched>, { tenant, state }: Touched): void {
-    const wakes = state?.status === 'open' ? wakesAt(state.due) : undefined
-    const parent = state?.due.parent
-    if (wakes === undefined || parent === undefined) return
-    const stream = runStream(tenant, parent)
-    const outer = touched.get(stream) ?? this.#load(tenant, parent)
-    touched.set(stream, outer)
-    if (outer.state === undefined) return
-    wakeParent(outer.state.due, wakes)
-    this.#wakeParent(touched, outer)
+    let inner = state
+    // Bounded: records that somebody else added to the store may name a run as its own parent.
+    for (let level = 0; level < LEVELS_MAX && inner?.status === 'open'; level += 1) {
+      const wakes = wakesAt(inner.due)
+      const { parent } = inner.due
+      if (wakes === undefined || parent === undefined) return
+      const stream = runStream(tenant, parent)
+      const outer = touched.get(stream) ?? this.#load(tenant, parent)
+      touched.set(stream, outer)
+      if (outer.state !== undefined) wakeParent(outer.state.due, wakes)
+      inner = outer.state
+    }
   }
 
   #save(

@@ -99,7 +99,8 @@ export function rowBody(
   return {
     ...shown,
     ...(stuck !== undefined && { stuck: { ...stuck } }),
-    ...(leaseUntil !== undefined && { leaseUntil }), ...(isOverdue && { overdue: true }),
+    ...(leaseUntil !== undefined && { leaseUntil }),
+    ...(isOverdue && { overdue: true }),
   }
 }
 

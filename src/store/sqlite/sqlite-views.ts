@@ -113,8 +113,10 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   }
 
   dueRuns({ names, ...filter }: DueFilter): readonly RunRow[] {
-    const found = names.flatMap((name) => this.#statements.dueRuns.all(dueParameters(filter, name)).map(fromRunRow))
-    return found.sort(byDueTime).slice(0, filter.limit)
+    // Places first, from the index alone: of the rows, which may be large, only those of the answer are read.
+    const places = names.flatMap((name) => this.#statements.dueRuns.all(dueParameters(filter, name)))
+    const first = places.sort(byDueTime).slice(0, filter.limit)
+    return first.flatMap(({ runId }) => this.runRow(filter.tenant, runId) ?? [])
   }
 
   nextDue({ names, ...filter }: DueFilter): string | undefined {
@@ -175,7 +177,12 @@ function dueParameters({ tenant, versions, dueBy, limit }: Omit<DueFilter, 'name
   return { tenant, name, dueBy, limit, versions: versions === undefined ? null : JSON.stringify(versions) }
 }
 
-const byDueTime = (a: RunRow, b: RunRow): number => {
+interface DuePlace {
+  readonly dueAt: string
+  readonly runId: string
+}
+
+const byDueTime = (a: DuePlace, b: DuePlace): number => {
   const [first, second] = [`${a.dueAt} ${a.runId}`, `${b.dueAt} ${b.runId}`]
   return first < second ? -1 : Number(first > second)
 }
@@ -206,7 +213,7 @@ function prepareStatements(db: Database) {
     faultAt: db
       .prepare<unknown[], number>('SELECT rowid FROM faults WHERE tenant = ? AND stream = ? AND revision = ?')
       .pluck(),
-    dueRuns: db.prepare<unknown[], RunColumns>(`SELECT * FROM runs INDEXED BY runs_due
+    dueRuns: db.prepare<unknown[], DuePlace>(`SELECT due_at AS dueAt, run_id AS runId FROM runs INDEXED BY runs_due
       WHERE tenant = @tenant AND name = @name AND due_at IS NOT NULL AND due_at <= @dueBy AND ${ANY_VERSION} ORDER BY due_at, run_id LIMIT @limit`),
     nextDue: db
       .prepare<unknown[], string>(`SELECT due_at FROM runs INDEXED BY runs_due

@@ -41,7 +41,7 @@ CREATE INDEX runs_waiting ON runs (tenant, started_at DESC, run_id DESC) WHERE w
 CREATE INDEX runs_suspects ON runs (tenant, started_at DESC, run_id DESC) WHERE suspects > 0;
 CREATE INDEX runs_open_calls ON runs (tenant, started_at DESC, run_id DESC) WHERE open_calls > 0;
 CREATE INDEX runs_rolled_back ON runs (tenant, compensation, started_at DESC, run_id DESC) WHERE compensation IS NOT NULL;
-CREATE INDEX runs_due ON runs (tenant, name, due_at, run_id) WHERE due_at IS NOT NULL;
+CREATE INDEX runs_due ON runs (tenant, name, due_at, run_id, version) WHERE due_at IS NOT NULL;
 CREATE TABLE checkpoints (
   projection TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
