@@ -110,8 +110,12 @@ async function afterwards(
 const TOO_MANY = 429
 const UNABLE = 500
 
+/** Refusals of requests that would be accepted at another time, or with another token. */
+const NOT_NOW: ReadonlySet<string> = new Set(['rate-limited', 'unauthenticated'])
+
 /** The ledger is unable to answer now, which is no fault of the code. */
 function isUnable(error: unknown): boolean {
+  if (error instanceof LedgerRefused) return NOT_NOW.has(error.code)
   if (error instanceof LedgerError) return error.status >= UNABLE || error.status === TOO_MANY
   return error instanceof UnreachableError
 }

@@ -1,7 +1,11 @@
 /** @module Keeps a run for the worker that carries it, while its code works on its own and records nothing (RUN-224). */
 import type { Connection } from '../runtime/connection.ts'
 
+/** A run is kept anew after this part of its hold, and after a request that failed for another reason than a loss, after that part. */
 const PART = 3
+const PART_AGAIN = 9
+/** The run is no longer this worker's. */
+const LOST: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended'])
 
 interface KeptRun {
   /** The connection for the code of the run: what it appends keeps the run as well. */
@@ -29,9 +33,9 @@ export function keepRun(connection: Connection, runId: string, holdMs: number): 
     if (id === runId && reply.ok && reply.created === true) appendedAt = performance.now()
     return reply
   }
-  const plan = (fence: number): void => {
+  const plan = (fence: number, atLeastMs = 0): void => {
     if (isOver) return
-    const waitMs = Math.max(0, appendedAt + holdMs / PART - performance.now())
+    const waitMs = Math.max(atLeastMs, appendedAt + holdMs / PART - performance.now())
     timer = setTimeout(() => void look(fence), waitMs)
     timer.unref?.()
   }
@@ -40,13 +44,16 @@ export function keepRun(connection: Connection, runId: string, holdMs: number): 
     const askedAt = performance.now()
     try {
       const reply = await connection.execute(runId, { kind: 'carry', body: { runFence: fence } })
+      if (reply.ok) {
+        appendedAt = Math.max(appendedAt, askedAt)
+        return plan(fence)
+      }
       // The code of the run meets the refusal with its next request.
-      if (!reply.ok) return
+      if (LOST.has(reply.problem.code)) return
     } catch {
       // The ledger is unreachable; the run is this worker's as long as nobody resumes it.
     }
-    appendedAt = Math.max(appendedAt, askedAt)
-    plan(fence)
+    plan(fence, holdMs / PART_AGAIN)
   }
   return {
     connection: {

@@ -9,7 +9,13 @@ const test = suite('a run that a worker keeps')
 
 const HOLD_MS = 90
 
-function connectionThat(answers: { readonly ok: boolean; readonly created?: boolean }): { connection: Connection; kinds: string[] } {
+interface Answers {
+  readonly ok: boolean
+  readonly created?: boolean
+  readonly problem?: { readonly code: string }
+}
+
+function connectionThat(answers: Answers): { connection: Connection; kinds: string[] } {
   const kinds: string[] = []
   const execute = async (_: string, { kind }: { readonly kind: string }) => {
     kinds.push(kind)
@@ -57,13 +63,29 @@ test('what the code appends keeps the run as well; a request that appends nothin
 })
 
 test('a run that another owner has taken is kept no longer (RUN-224)', async () => {
-  const { connection, kinds } = connectionThat({ ok: false })
+  const { connection, kinds } = connectionThat({ ok: false, problem: { code: 'run-taken-over' } })
   const kept = keepRun(connection, 'r', HOLD_MS)
   kept.begin(2)
   await eventually(() => (kinds.length > 0 ? true : undefined), 'the refusal')
   await pause(HOLD_MS)
   assert.is(kinds.length, 1)
   kept.end()
+})
+
+test('a request that is refused for a while, or gets no answer, is made again before the hold is over (RUN-224)', async () => {
+  for (const fails of [{ ok: false, problem: { code: 'rate-limited' } }, new Error('unreachable')] as const) {
+    let asked = 0
+    const execute = async () => {
+      asked += 1
+      if (asked > 2) return { ok: true, created: true }
+      if (fails instanceof Error) throw fails
+      return fails
+    }
+    const kept = keepRun({ execute } as unknown as Connection, 'r', HOLD_MS)
+    kept.begin(2)
+    await eventually(() => (asked > 2 ? true : undefined), 'a third request')
+    kept.end()
+  }
 })
 
 test.run()

@@ -244,7 +244,12 @@ for (const kind of ['in process', 'over HTTP'] as const) {
         assert.is((error as { code?: string }).code, 'invalid-option', JSON.stringify(options))
       }
     }
-    const starts = [['', {}], ['order', { after: Number.NaN }], ['order', { tag: 'x' }]] as const
+    const starts = [
+      ['', {}],
+      ['order', { after: Number.NaN }],
+      ['order', { after: '5' }],
+      ['order', { tag: 'x' }],
+    ] as const
     for (const [name, options] of starts) {
       const error = await cs.start(name, null, options as never).catch((thrown) => thrown)
       assert.is(error.code, 'invalid-option', JSON.stringify(options))
