@@ -14,6 +14,7 @@ import {
   BRANCHES_MAX,
   HANDOFF_TEXT_MAX_CHARS,
   HOLD_MAX_MS,
+  HOLD_MIN_MS,
   KEY_MAX_CHARS,
   LEASE_MAX_MS,
   LEASE_MIN_MS,
@@ -70,7 +71,7 @@ export const StartRun = z
     worker: z
       .strictObject({
         fence: z.int().min(1),
-        holdMs: z.int().min(1).max(HOLD_MAX_MS),
+        holdMs: z.int().min(HOLD_MIN_MS).max(HOLD_MAX_MS),
         version: WorkerVersion.optional(),
       })
       .optional(),

@@ -97,7 +97,8 @@ test('a worker starts no branch and no work of a call, and carries on neither (R
   await edge.started('r', { name: 'order' })
   const branchOf = { run: 'r', atStep: 0 }
   const worker = { fence: 1, holdMs: 1_000 }
-  for (const more of [{ worker, branchOf }, { worker, after: PAST }, { after: PAST, branchOf }]) {
+  const short = { worker: { fence: 1, holdMs: 999 } }
+  for (const more of [short, { worker, branchOf }, { worker, after: PAST }, { after: PAST, branchOf }]) {
     const answer = await edge.post('/v1/runs', { id: 'b', name: 'order', ...more })
     assert.is(answer.status, 422, JSON.stringify(more))
   }

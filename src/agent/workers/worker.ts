@@ -1,7 +1,7 @@
 /** @module A worker: carries on the open runs of its names as soon as they can go on. Runs, fences and leases are its queue (RUN-222 to RUN-229). */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { HOLD_MAX_MS, RETRY_MAX_MS } from '../../../schemas/value-forms.ts'
+import { HOLD_MAX_MS, HOLD_MIN_MS, RETRY_MAX_MS } from '../../../schemas/value-forms.ts'
 import { onAbort } from '../../resources/linked-signal.ts'
 import { tell } from '../calls/tell.ts'
 import { AgentError } from '../errors.ts'
@@ -34,7 +34,10 @@ export interface WorkerOptions<Keeps = never> {
   readonly version?: string
   /** Other versions whose runs this code can carry on, or `any`. Default: none. */
   readonly takes?: readonly string[] | 'any'
-  /** If this process dies, other workers take over its runs this long after the last event of each; default 30,000. Renewed while the code of a run works. */
+  /**
+   * If this process dies, other workers take over its runs this long after the last event of each; default 30,000, at least 1,000. Renewed while the code of a
+   * run works.
+   */
   readonly holdMs?: number
   /** How long a run that the code cannot carry on is left alone at first; doubled each time, up to an hour. Default 5,000. */
   readonly retryMs?: number
@@ -59,7 +62,7 @@ const WORKER: OptionRules<WorkerOptions> = {
   concurrency: within(1, 1_000),
   version: text,
   takes: either('"any", or a list of versions', oneOf('any'), aList),
-  holdMs: within(1, HOLD_MAX_MS, 'milliseconds'),
+  holdMs: within(HOLD_MIN_MS, HOLD_MAX_MS, 'milliseconds'),
   retryMs: within(1, RETRY_MAX_MS, 'milliseconds'),
   signal: aSignal,
   onError: callable,

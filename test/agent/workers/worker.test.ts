@@ -231,6 +231,7 @@ for (const kind of ['in process', 'over HTTP'] as const) {
       {},
       { runs: {} },
       { runs: { order }, concurrency: 0 },
+      { runs: { order }, holdMs: 999 },
       { runs: { order }, version: 'a b' },
       { runs: { order }, version: '1', takes: [''] },
       { runs: { order }, takes: 'all' },
