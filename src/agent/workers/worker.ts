@@ -75,7 +75,9 @@ const RETRY_DEFAULT_MS = 5_000
 const RETRY_MOST_MS = 60 * 60_000
 /** How long one request waits for a run. */
 const WAIT_SECONDS = 20
+/** Names, and versions, that one request can ask for, and characters of all names. */
 const NAMES_MAX = 64
+const NAMES_MAX_CHARS = 4_096
 const PAGE_MAX = 500
 /** The pause after an answer that brought nothing and did not wait either. */
 const PAUSE_MS = 1_000
@@ -92,8 +94,11 @@ const VERSION = /^[A-Za-z0-9._+-]{1,64}$/
 export function startWorker(home: Home, options: WorkerOptions): Worker {
   checkOptions('cs.worker', options, WORKER, ['runs'])
   const names = Object.keys(options.runs)
-  if (names.length === 0 || names.length > NAMES_MAX)
-    throw new AgentError('invalid-option', `cs.worker: runs has the code of 1 to ${NAMES_MAX} names: { order, refund }`)
+  if (names.length === 0 || names.length > NAMES_MAX || names.join().length > NAMES_MAX_CHARS)
+    throw new AgentError(
+      'invalid-option',
+      `cs.worker: runs has the code of 1 to ${NAMES_MAX} short names: { order, refund }`,
+    )
   const versions = [options.version ?? [], options.takes === 'any' ? [] : (options.takes ?? [])].flat()
   const unfit = versions.find((version) => !VERSION.test(String(version)))
   if (unfit !== undefined)
@@ -101,6 +106,8 @@ export function startWorker(home: Home, options: WorkerOptions): Worker {
       'invalid-option',
       `cs.worker: a version is 1 to 64 letters, digits, and . _ + -, not ${JSON.stringify(unfit)}`,
     )
+  if (versions.length > NAMES_MAX)
+    throw new AgentError('invalid-option', `cs.worker: takes has at most ${NAMES_MAX - 1} versions; 'any' takes all`)
   home.registry.mustBeWhole()
   return new RunningWorker(home, options, names)
 }

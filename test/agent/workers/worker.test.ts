@@ -1,6 +1,7 @@
 /** Workers in process and over HTTP: what is started, granted, signalled or due is carried on; what the code cannot carry on stops nobody. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { Connection } from '../../../src/agent/runtime/connection.ts'
 import { httpConnection } from '../../../src/agent/runtime/http-connection.ts'
 import { ledgerConnection } from '../../../src/agent/runtime/ledger-connection.ts'
@@ -15,8 +16,8 @@ import { eventually, within } from '../../support/within.ts'
 const QUICK = { holdMs: 2_000, retryMs: 20, onError: () => undefined } as const
 
 interface Place extends AsyncDisposable {
-  /** `noted` hears of each request for due runs. */
-  readonly process: (noted?: (what: string) => void) => Countersign
+  /** `noted` hears of each request for due runs; `listed` is the answer to each, instead of the ledger's. */
+  readonly process: (noted?: (what: string) => void, listed?: readonly JsonObject[]) => Countersign
   /** Types of all events of the tenant's runs. */
   readonly events: () => Promise<string[]>
   readonly bob: Countersign
@@ -26,11 +27,15 @@ interface Place extends AsyncDisposable {
 async function place(kind: 'in process' | 'over HTTP'): Promise<Place> {
   const edge = await testEdge({ realClock: true })
   const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
-  const runtime = (connection: Connection, noted?: (what: string) => void): Countersign => {
+  const runtime = (
+    connection: Connection,
+    noted?: (what: string) => void,
+    listed?: readonly JsonObject[],
+  ): Countersign => {
     const { due } = connection
-    const heard: Connection['due'] = (...asked) => {
+    const heard: Connection['due'] = async (...asked) => {
       noted?.('due')
-      return due(...asked)
+      return listed ?? due(...asked)
     }
     return createRuntime({ ...connection, due: heard }, { divergesAfterMs: 200 })
   }
@@ -46,7 +51,7 @@ async function place(kind: 'in process' | 'over HTTP'): Promise<Place> {
   const outside = (): Connection =>
     httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 }))
   return {
-    process: (noted) => runtime(kind === 'in process' ? inside() : outside(), noted),
+    process: (noted, listed) => runtime(kind === 'in process' ? inside() : outside(), noted, listed),
     bob: runtime(inside('bob')),
     events: async () => {
       const types: string[] = []
@@ -120,6 +125,23 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     await new Promise((resolve) => setTimeout(resolve, 300))
     assert.is(asked.length, 1, String(asked))
     assert.equal(await at.events(), [])
+  })
+
+  test('a run that is listed although it has ended is not asked for again and again (RUN-226)', async () => {
+    await using at = await place(kind)
+    await at.process().run({ id: 'r', name: 'order' }, async () => 1)
+    const before = await at.typesOf('r')
+    let asked = 0
+    const heard = (): void => {
+      asked += 1
+    }
+    const cs = at.process(heard, [{ runId: 'r', name: 'order', fence: 1 }])
+    await using worker = cs.worker({ ...QUICK, runs: { order: async () => assert.unreachable('it has ended') } })
+    await eventually(() => (asked > 1 ? true : undefined), 'a second request')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    assert.ok(asked < 10, `${asked} requests`)
+    await within(worker.stop(), 'the end of the worker')
+    assert.equal(await at.typesOf('r'), before)
   })
 
   test('a program that throws in onError stops no worker, and a stopped one takes nothing (RUN-229)', async () => {
@@ -235,6 +257,8 @@ for (const kind of ['in process', 'over HTTP'] as const) {
       { runs: { order }, version: 'a b' },
       { runs: { order }, version: '1', takes: [''] },
       { runs: { order }, takes: 'all' },
+      { runs: { order }, version: '1', takes: Array.from({ length: 64 }, (_, n) => `0.${n}`) },
+      { runs: { ['x'.repeat(9_000)]: order } },
       { runs: { order }, hold: 1 },
     ]
     for (const options of faults) {
