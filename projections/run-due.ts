@@ -37,6 +37,7 @@ export interface DueState {
 const SILENT_MS = 10 * 60_000
 /** The same after the end of a wait, which such a process polls for. */
 const SILENT_AFTER_WAIT_MS = 60_000
+const NEVER = '9999-12-31T00:00:00.000Z'
 /** A lease that ended this long ago was not renewed by anybody. */
 const LEASE_GRACE_MS = 2_000
 /**
@@ -234,4 +235,9 @@ function first(...times: readonly (string | undefined)[]): string | undefined {
 const earlier = (known: string | undefined, time: string): string =>
   known !== undefined && known < time ? known : time
 const last = (a: string, b: string | undefined): string => (b !== undefined && b > a ? b : a)
-const after = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString()
+
+/** Total, because records that somebody else added to the store may hold times that are none, and must not stop the list. */
+function after(time: string, ms: number): string {
+  const at = new Date(Date.parse(time) + ms)
+  return Number.isNaN(at.getTime()) ? NEVER : at.toISOString()
+}
