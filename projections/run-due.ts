@@ -37,9 +37,11 @@ export interface DueState {
 const SILENT_MS = 10 * 60_000
 /** The same after the end of a wait, which such a process polls for. */
 const SILENT_AFTER_WAIT_MS = 60_000
-const NEVER = '9999-12-31T00:00:00.000Z'
 /** A lease that ended this long ago was not renewed by anybody. */
 const LEASE_GRACE_MS = 2_000
+/** Times after this one, and what is no time, count as this one. */
+const NEVER_MS = Date.UTC(9999, 11, 31)
+const NEVER = new Date(NEVER_MS).toISOString()
 /**
  * A worker whose clock is ahead of the ledger's that writes takes a run before its time, finds that it still waits, and leaves it. After so many lives in which
  * nothing was recorded, a time of the run counts only after a pause, which doubles.
@@ -55,7 +57,7 @@ export function startedDue({ data, header }: Extract<RecordedEvent, { type: 'Run
     timers: {},
     ...(data.childOf !== undefined && { parent: data.childOf.run }),
     ...(data.branchOf !== undefined && { isBranch: true as const }),
-    ...(data.after !== undefined && { left: { because: 'started', at: data.after } }),
+    ...(data.after !== undefined && { left: { because: 'started', at: after(data.after, 0) } }),
   }
 }
 
@@ -88,7 +90,7 @@ export function evolveDue(due: DueState, event: RecordedEvent): void {
     case 'RunLeft':
       return leave(due, data, header.time)
     case 'WaitStarted':
-      if (data.until !== undefined) due.timers[safeKey(data.waitId)] = data.until
+      if (data.until !== undefined) due.timers[safeKey(data.waitId)] = after(data.until, 0)
       return
     case 'WaitEnded':
       return endTimer(due, data.waitId, { time: header.time, isSeen: data.outcome === 'signalled' })
@@ -97,7 +99,7 @@ export function evolveDue(due: DueState, event: RecordedEvent): void {
       delete due.timers[safeKey(data.waitId)]
       return wake(due, header.time)
     case 'ApprovalRequested':
-      due.timers[safeKey(data.approvalId)] = data.expiresAt
+      due.timers[safeKey(data.approvalId)] = after(data.expiresAt, 0)
       return
     case 'ApprovalGranted':
       return data.complete ? wake(due, header.time) : undefined
@@ -166,7 +168,7 @@ function resume(due: DueState, { fence, holdMs, version }: EventBody<'RunResumed
 function leave(due: DueState, data: EventBody<'RunLeft'>, time: string): void {
   const { because } = data
   const stuck = stuckIn(data)
-  due.left = { because, at: stuck?.until ?? time }
+  due.left = { because, at: after(stuck?.until ?? time, 0) }
   if (stuck === undefined) {
     delete due.stuck
     return
@@ -236,8 +238,11 @@ const earlier = (known: string | undefined, time: string): string =>
   known !== undefined && known < time ? known : time
 const last = (a: string, b: string | undefined): string => (b !== undefined && b > a ? b : a)
 
-/** Total, because records that somebody else added to the store may hold times that are none, and must not stop the list. */
+/**
+ * Total, because records that somebody else added to the store may hold times that are none, and must not stop the list. A year of five digits would come first
+ * as a text.
+ */
 function after(time: string, ms: number): string {
   const at = new Date(Date.parse(time) + ms)
-  return Number.isNaN(at.getTime()) ? NEVER : at.toISOString()
+  return at.getTime() <= NEVER_MS ? at.toISOString() : NEVER
 }

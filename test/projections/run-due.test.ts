@@ -161,6 +161,14 @@ test('a run without a worker is due only after its owner is gone (RUN-227)', () 
   assert.is(due(STARTED, signal, taken, [51, 'WaitStarted', { waitId: 'v', name: 'next' }]), undefined, 'it goes on')
 })
 
+test('a time beyond the year 9999, or that is none, is no reason to be due now (RUN-227)', () => {
+  for (const until of ['9999-12-31T23:59:59.000Z', '+010000-01-01T00:00:00.000Z', 'zzz']) {
+    const wait: Told = [15, 'WaitStarted', { waitId: 'w', until }]
+    assert.is(dueAtOf(rowOf([STARTED, wait])), '9999-12-31T00:00:00.000Z', until)
+    assert.is(dueAtOf(rowOf([LEFT_TO_WORKERS, TAKEN, wait, WAITING])), '9999-12-31T00:00:00.000Z', until)
+  }
+})
+
 test('runs within runs, branches and runs that have ended are not due (RUN-222)', () => {
   assert.is(due([0, 'RunStarted', { ...POLICY, branchOf: { run: 'first', atStep: 1 } }]), undefined)
   assert.is(due([0, 'RunStarted', { ...POLICY, childOf: { run: 'outer', callId: 'c', depth: 1 } }]), undefined)

@@ -106,12 +106,10 @@ export class RunList implements Disposable {
       const rows = this.#views.dueRuns(filter)
       const sealOf = this.sealsOf(tenant, await this.#cut(rows))
       const nextAt = this.#views.nextDue(filter)
-      // A record that somebody else added to the store may hold a time that is none.
-      const nextMs = nextAt === undefined ? Number.NaN : Date.parse(nextAt) - nowMs
       return {
         items: rows.map((row) => shownRow(row, leaseOverBefore(nowMs), sealOf(row.runId))),
         asOf: this.#checkpoint()?.position,
-        ...(Number.isFinite(nextMs) && { nextMs: Math.max(0, nextMs) }),
+        ...(nextAt !== undefined && { nextMs: Math.max(0, Date.parse(nextAt) - nowMs) }),
       }
     })
   }

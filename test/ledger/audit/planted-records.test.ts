@@ -114,7 +114,7 @@ for (const [what, { type, header, data }] of Object.entries(PLANTED)) {
   })
 }
 
-test('a run that names itself as the run around it keeps no list from going on, nor a time that is none a wait for due runs (A192)', async () => {
+test('a run that names itself as the run around it keeps no list from going on, and a time that is none lets nobody ask for due runs without a pause (A192)', async () => {
   await using store = openMemoryStore()
   const ledger = await testLedger({ store })
   await drive(ledger, 'r').start()
@@ -132,7 +132,8 @@ test('a run that names itself as the run around it keeps no list from going on, 
   assert.equal(items.map(({ runId }) => runId).toSorted(), ['never', 'r', 'self'])
   const wait = { waitMs: 0, signal: new AbortController().signal }
   const due = await ledger.ledger.dueRuns(alice, { names: ['planted'], limit: 10 }, wait)
-  assert.equal([due.items, due.nextMs], [[], undefined])
+  assert.equal(due.items, [])
+  assert.ok(Number(due.nextMs) > 0, 'a wait for it ends')
 })
 
 function plant(stream: string, bodies: readonly (readonly [type: string, data: JsonObject])[]) {
