@@ -1,6 +1,7 @@
 /** @module When a worker may carry a run on: a part of its row in the run list (RUN-222). */
-import type { EventBody } from '../schemas/events.ts'
+import type { EventBody, RunEventType } from '../schemas/events.ts'
 import type { StuckState } from '../schemas/run-status.ts'
+import { eachOf, type FoldTable, foldBy, ignore } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { type Slots, safeKey } from './run-state.ts'
 
@@ -61,63 +62,97 @@ export function startedDue({ data, header }: Extract<RecordedEvent, { type: 'Run
   }
 }
 
-/** Events that others than the code that carries the run may append. */
-const FROM_OUTSIDE: ReadonlySet<string> = new Set<RecordedEvent['type']>([
-  'SignalReceived',
-  'ApprovalGranted',
-  'ApprovalDenied',
-  'ApprovalWithdrawn',
-  'SuspectReviewed',
-  'ToolCallResolved',
-  'RedactionChanged',
-  'RunBranched',
-  'RunKeyDisclosed',
-  'RequestRefused',
-])
+interface Kind {
+  /** Appended by the code that carries the run alone, and so holds it. */
+  readonly isOwn: boolean
+  /** The code did something. */
+  readonly isProgress: boolean
+  /** A run may be due because of it, before the time that was known. */
+  readonly mayMakeDue: boolean
+}
 
-/** Events that show no progress of the code. */
-const WITHOUT_PROGRESS: ReadonlySet<string> = new Set<RecordedEvent['type']>(['RunResumed', 'RunLeft', 'RunCarried'])
+const COMES = { isOwn: false, isProgress: false, mayMakeDue: true } as const satisfies Kind
+const OF_OTHERS = { isOwn: false, isProgress: false, mayMakeDue: false } as const satisfies Kind
+const BEGINS = { isOwn: true, isProgress: true, mayMakeDue: true } as const satisfies Kind
+const PROGRESS = { isOwn: true, isProgress: true, mayMakeDue: false } as const satisfies Kind
+const LEFT = { isOwn: true, isProgress: false, mayMakeDue: true } as const satisfies Kind
+const HELD = { isOwn: true, isProgress: false, mayMakeDue: false } as const satisfies Kind
+
+const KINDS = {
+  ...eachOf(COMES, 'SignalReceived', 'ApprovalGranted', 'ApprovalDenied', 'ToolCallResolved'),
+  ...eachOf(OF_OTHERS, 'ApprovalWithdrawn', 'SuspectReviewed', 'RedactionChanged', 'RunBranched', 'RunKeyDisclosed'),
+  ...eachOf(OF_OTHERS, 'RequestRefused'),
+  // The end of a wait or of an approval may be met by others first.
+  ...eachOf(BEGINS, 'RunStarted', 'WaitEnded', 'ApprovalExpired'),
+  ...eachOf(LEFT, 'RunLeft'),
+  ...eachOf(HELD, 'RunResumed', 'RunCarried'),
+  ...eachOf(PROGRESS, 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'JudgementRecorded'),
+  ...eachOf(PROGRESS, 'SnapshotTaken', 'RunRewound', 'ApprovalRequested', 'WaitStarted', 'SignalPassedOver'),
+  ...eachOf(PROGRESS, 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
+  ...eachOf(PROGRESS, 'ToolCallInDoubt', 'ResultNotRecorded', 'ToolDefinitionsSeen', 'CaptureGap'),
+  ...eachOf(PROGRESS, 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
+  ...eachOf(PROGRESS, 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
+  ...eachOf(PROGRESS, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined', 'ChildRunStarted'),
+  ...eachOf(PROGRESS, 'RunCompleted', 'RunFailed', 'RunCompensated'),
+} satisfies { readonly [T in RunEventType]: Kind }
+
+/** Whether an event of this type may make a run due before the time that was known. A type of a later version does not. */
+export function mayMakeDue(type: string): boolean {
+  const kinds: Readonly<Record<string, Kind>> = KINDS
+  return Object.hasOwn(kinds, type) && kinds[type]?.mayMakeDue === true
+}
+
+const DUE_FOLDS = {
+  ...ignore('RunStarted', 'RunCarried', 'RedactionChanged', 'ManifestRegistered', 'EnvelopeAccepted'),
+  ...ignore('EnvelopeRejected', 'JudgementRecorded', 'SuspectReviewed', 'SnapshotTaken', 'RunRewound'),
+  ...ignore('ApprovalWithdrawn', 'SignalPassedOver', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
+  ...ignore('ToolCallInDoubt', 'ResultNotRecorded', 'ToolDefinitionsSeen', 'CaptureGap'),
+  ...ignore('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
+  ...ignore('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
+  ...ignore('BranchReceived', 'ForkJoined', 'RequestRefused', 'RunBranched', 'ChildRunStarted'),
+  ...ignore('RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
+  RunResumed: (due, data, { time }) => resume(due, data, time),
+  RunLeft: (due, data, { time }) => leave(due, data, time),
+  WaitStarted: (due, { waitId, until }) => {
+    if (until !== undefined) due.timers[safeKey(waitId)] = after(until, 0)
+  },
+  WaitEnded: (due, { waitId, outcome }, { time }) => endTimer(due, waitId, { time, isSeen: outcome === 'signalled' }),
+  SignalReceived: (due, { waitId }, { time }) => {
+    if (waitId === undefined) return
+    delete due.timers[safeKey(waitId)]
+    wake(due, time)
+  },
+  ApprovalRequested: (due, { approvalId, expiresAt }) => {
+    due.timers[safeKey(approvalId)] = after(expiresAt, 0)
+  },
+  ApprovalGranted: (due, { complete }, { time }) => {
+    if (complete) wake(due, time)
+  },
+  ApprovalDenied: (due, { approvalId }, { time }) => {
+    delete due.timers[safeKey(approvalId)]
+    wake(due, time)
+  },
+  ApprovalExpired: (due, { approvalId }, { time }) => endTimer(due, approvalId, { time, isSeen: false }),
+  ToolCallClaimed: (due, { approvalId }) => {
+    if (approvalId !== undefined) delete due.timers[safeKey(approvalId)]
+  },
+  ToolCallResolved: (due, _, { time }) => wake(due, time),
+  CompensationStarted: (due, { scope }, { time }) => {
+    if (scope === undefined) undo(due, time)
+  },
+} satisfies FoldTable<DueState>
+
+/** Whether the body of events of this type is read; of others it is only the header. */
+export function isInDue(type: RunEventType): boolean {
+  return DUE_FOLDS[type] !== null
+}
 
 export function evolveDue(due: DueState, event: RecordedEvent): void {
-  const { type, data, header } = event
-  if (!FROM_OUTSIDE.has(type)) {
-    due.heldUntil = after(header.time, due.holdMs ?? SILENT_MS)
-    if (!WITHOUT_PROGRESS.has(type)) goOn(due, header.time)
-  }
-  switch (type) {
-    case 'RunResumed':
-      return resume(due, data, header.time)
-    case 'RunLeft':
-      return leave(due, data, header.time)
-    case 'WaitStarted':
-      if (data.until !== undefined) due.timers[safeKey(data.waitId)] = after(data.until, 0)
-      return
-    case 'WaitEnded':
-      return endTimer(due, data.waitId, { time: header.time, isSeen: data.outcome === 'signalled' })
-    case 'SignalReceived':
-      if (data.waitId === undefined) return
-      delete due.timers[safeKey(data.waitId)]
-      return wake(due, header.time)
-    case 'ApprovalRequested':
-      due.timers[safeKey(data.approvalId)] = after(data.expiresAt, 0)
-      return
-    case 'ApprovalGranted':
-      return data.complete ? wake(due, header.time) : undefined
-    case 'ApprovalDenied':
-      delete due.timers[safeKey(data.approvalId)]
-      return wake(due, header.time)
-    case 'ApprovalExpired':
-      return endTimer(due, data.approvalId, { time: header.time, isSeen: false })
-    case 'ToolCallClaimed':
-      if (data.approvalId !== undefined) delete due.timers[safeKey(data.approvalId)]
-      return
-    case 'ToolCallResolved':
-      return wake(due, header.time)
-    case 'CompensationStarted':
-      return data.scope === undefined ? undo(due, header.time) : undefined
-    default:
-      return
-  }
+  const { type, header } = event
+  const { isOwn, isProgress }: Kind = KINDS[type] ?? PROGRESS
+  if (isOwn) due.heldUntil = after(header.time, due.holdMs ?? SILENT_MS)
+  if (isProgress) goOn(due, header.time)
+  foldBy(DUE_FOLDS, due, event)
 }
 
 /** The code recorded something. Code without a worker lives in its process, and has met what came before. */

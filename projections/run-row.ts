@@ -3,7 +3,7 @@ import type { RunEventType } from '../schemas/events.ts'
 import { eachOf, type FoldTable, foldBy, ignore } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
-import { type DueState, dueAt, evolveDue, startedDue } from './run-due.ts'
+import { type DueState, dueAt, evolveDue, isInDue, startedDue } from './run-due.ts'
 import { type Slots, safeKey, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
@@ -222,9 +222,6 @@ export function leasesOf({ open }: RunRowState): { readonly inDoubtCalls: number
   return { inDoubtCalls, ...(leaseUntil !== undefined && { leaseUntil }) }
 }
 
-/** The body of these is read only for `due`. */
-const IN_DUE: ReadonlySet<RunEventType> = new Set(['RunStarted', 'RunResumed', 'RunLeft', 'CompensationStarted'])
-
 /** Whether the row needs only the call's id from the body, which may hold a large result. */
 export function endsCall(type: RunEventType): boolean {
   return COUNT_FOLDS[type] === endCall
@@ -232,5 +229,5 @@ export function endsCall(type: RunEventType): boolean {
 
 /** Whether the row reads the body of events of this type; of other types it reads only the header. */
 export function isInRow(type: RunEventType): boolean {
-  return IN_DUE.has(type) || COUNT_FOLDS[type] !== null || isOnBudget(type)
+  return type === 'RunStarted' || COUNT_FOLDS[type] !== null || isInDue(type) || isOnBudget(type)
 }

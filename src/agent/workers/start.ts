@@ -47,8 +47,12 @@ function timeOf(after: StartOptions['after']): string {
   return new Date(ms).toISOString()
 }
 
-const ENDS = { RunCompleted: 'completed', RunFailed: 'failed', RunCompensated: 'compensated' } as const
-const isEnd = (type: string): type is keyof typeof ENDS => Object.hasOwn(ENDS, type)
+/** How an event of this type ends a run; undefined if it does not. */
+function endBy(type: string): 'completed' | 'failed' | 'compensated' | undefined {
+  if (type === 'RunCompleted') return 'completed'
+  if (type === 'RunFailed') return 'failed'
+  return type === 'RunCompensated' ? 'compensated' : undefined
+}
 
 /** Resolves with the output. Throws `run-failed`, `run-rolled-back`. */
 export async function resultOf(home: Home, runId: string, options: ResultOptions = {}): Promise<unknown> {
@@ -60,13 +64,14 @@ export async function resultOf(home: Home, runId: string, options: ResultOptions
   const leave = signal && onAbort(signal, () => over.abort())
   try {
     for await (const { type, data } of connection.tail({ runId, signal: over.signal })) {
-      if (!isEnd(type)) continue
+      const status = endBy(type)
+      if (status === undefined) continue
       const { redacted: outputRedacted, ...ended } = data
       const lacking = type === 'RunCompleted' && outputRedacted !== undefined ? { outputRedacted } : {}
       return await recordedEnd(home, { runId, isChild: false }, {
         ...ended,
         ...lacking,
-        status: ENDS[type],
+        status,
       } as Parameters<typeof recordedEnd>[2])
     }
   } finally {

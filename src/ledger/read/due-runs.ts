@@ -1,22 +1,10 @@
 /** @module Waits until a worker has a run to carry on; an idle wait reads nothing but the events that may end it (RUN-222). */
-import type { EventType } from '../../../schemas/events.ts'
+import { mayMakeDue } from '../../../projections/run-due.ts'
 import type { Caller, DueQuery, DueRuns, Ledger } from '../ledger.ts'
 import type { RunList } from './run-list.ts'
 
 /** Longest delay of a timer. */
 const TIMER_MAX_MS = 2 ** 31 - 1
-
-/** After other events, no run becomes due before the time that is already known. */
-const MAY_BE_DUE: ReadonlySet<string> = new Set<EventType>([
-  'RunStarted',
-  'RunLeft',
-  'WaitEnded',
-  'SignalReceived',
-  'ApprovalGranted',
-  'ApprovalDenied',
-  'ApprovalExpired',
-  'ToolCallResolved',
-])
 
 interface DueRunsDeps {
   readonly list: Pick<RunList, 'due'>
@@ -73,7 +61,7 @@ async function mayBeDue(
   if (over.aborted) end()
   try {
     for await (const page of tail(ending.signal)) {
-      if (page !== 'caught-up' && page.some(({ header }) => MAY_BE_DUE.has(header.type))) return true
+      if (page !== 'caught-up' && page.some(({ header }) => mayMakeDue(header.type))) return true
       if (ending.signal.aborted) return true
     }
     return ending.signal.aborted
