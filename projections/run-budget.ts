@@ -30,6 +30,8 @@ const BUDGET_FOLDS = {
   ...ignore(
     'RunStarted',
     'RunResumed',
+    'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

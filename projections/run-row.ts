@@ -3,10 +3,11 @@ import type { RunEventType } from '../schemas/events.ts'
 import { eachOf, type FoldTable, foldBy, ignore } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
+import { type DueState, dueAt, evolveDue, isInDue, startedDue } from './run-due.ts'
 import { type Slots, safeKey, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
-export const RUN_ROW_VERSION = 9
+export const RUN_ROW_VERSION = 10
 
 export interface RunRowState {
   name: string
@@ -35,6 +36,8 @@ export interface RunRowState {
   openCount: number
   /** Set if calls beyond `OPEN_MAX` were not tracked individually; some of them may be open. */
   openMore?: true
+  /** When a worker may carry the run on. */
+  due: DueState
   budget: BudgetState
 }
 
@@ -51,10 +54,12 @@ export function evolveRunRow(row: RunRowState | undefined, event: RecordedEvent)
   row.updatedAt = event.header.time
   foldBudget(row.budget, event)
   foldBy(COUNT_FOLDS, row, event)
+  evolveDue(row.due, event)
   return row
 }
 
-function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted' }>): RunRowState {
+function startedRow(event: Extract<RecordedEvent, { type: 'RunStarted' }>): RunRowState {
+  const { data, header } = event
   const currency = data.budget?.cost?.currency
   return {
     name: data.name,
@@ -72,6 +77,7 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
     waits: {},
     open: {},
     openCount: 0,
+    due: startedDue(event),
     budget: {
       agents: {},
       ...(currency === undefined ? {} : { currency }),
@@ -87,9 +93,8 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
 }
 
 const COUNT_FOLDS = {
+  ...ignore('RunStarted', 'RunResumed', 'RunLeft', 'RunCarried'),
   ...ignore(
-    'RunStarted',
-    'RunResumed',
     'RunBranched',
     'ChildRunStarted',
     'RedactionChanged',
@@ -192,6 +197,15 @@ function endCall(row: RunRowState, { callId }: { readonly callId: string }): voi
   row.openCount -= 1
 }
 
+/** When a worker may carry the run on; undefined while it waits for somebody, and after its end. */
+export function dueAtOf({ status, due, open, approvals, waits }: RunRowState): string | undefined {
+  if (status !== 'open') return undefined
+  let leaseUntil: string | undefined
+  for (const until of Object.values(open))
+    if (until !== IN_DOUBT && (leaseUntil === undefined || until > leaseUntil)) leaseUntil = until
+  return dueAt(due, { leaseUntil, waits: Object.keys(approvals).length + Object.keys(waits).length })
+}
+
 /** Calls that may be open; at least one if some are not tracked individually. */
 export function openCallsOf({ openCount, openMore }: RunRowState): number {
   return Math.max(openCount, openMore === true ? 1 : 0)
@@ -215,5 +229,5 @@ export function endsCall(type: RunEventType): boolean {
 
 /** Whether the row reads the body of events of this type; of other types it reads only the header. */
 export function isInRow(type: RunEventType): boolean {
-  return type === 'RunStarted' || COUNT_FOLDS[type] !== null || isOnBudget(type)
+  return type === 'RunStarted' || COUNT_FOLDS[type] !== null || isInDue(type) || isOnBudget(type)
 }

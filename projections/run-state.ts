@@ -8,13 +8,13 @@ import type { ForkBranch, JoinStrategy, OnDiscard } from '../schemas/fork.ts'
 import type { JsonObject } from '../schemas/json.ts'
 import type { Move } from '../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
-import type { RunStatus } from '../schemas/run-status.ts'
+import type { RunStatus, StuckState } from '../schemas/run-status.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 import type { ApprovalState } from './approval-state.ts'
 import type { SuspectState } from './suspect-state.ts'
 import type { HeldSignal, WaitState } from './wait-state.ts'
 
-export const RUN_PROJECTION_VERSION = 15
+export const RUN_PROJECTION_VERSION = 16
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run before its first handoff. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
@@ -197,6 +197,10 @@ export interface RunState {
   compensation?: EventBody<'RunCompensated'>['status']
   /** Increased by each resume. */
   fence: number
+  /** Version of the code that the first worker of the run had. */
+  version?: string
+  /** The code of the last worker could not carry the run on. */
+  stuck?: StuckState
   context: JsonObject
   contextDigest: string
   /** Highest step ever assigned; steps are never reused. */

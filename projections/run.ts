@@ -13,6 +13,7 @@ import { countRefusal, refusalKey } from './refusals.ts'
 import { APPROVAL_FOLDS } from './run-approvals.ts'
 import { envelopeCharge, foldBudget } from './run-budget.ts'
 import { CALL_FOLDS, endLeases } from './run-calls.ts'
+import { stuckIn } from './run-due.ts'
 import { FORK_FOLDS } from './run-forks.ts'
 import {
   type DeclaredMove,
@@ -53,7 +54,7 @@ export function evolveRun(before: RunState | undefined, event: RecordedEvent): R
 
 const RUN_FOLDS = {
   ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
-  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap', 'RunCarried'),
   ...CALL_FOLDS,
   ...APPROVAL_FOLDS,
   ...WAIT_FOLDS,
@@ -63,9 +64,15 @@ const RUN_FOLDS = {
   RedactionChanged: (state, { rules }) => {
     state.policy = { ...state.policy, redaction: rules }
   },
-  RunResumed: (state, { fence, takesOver }) => {
+  RunResumed: (state, { fence, takesOver, version }) => {
     if (takesOver === true) endLeases(state)
     state.fence = fence
+    if (version !== undefined) state.version ??= version
+  },
+  RunLeft: (state, data) => {
+    const stuck = stuckIn(data)
+    if (stuck === undefined) delete state.stuck
+    else state.stuck = stuck
   },
   ManifestRegistered: foldManifest,
   EnvelopeAccepted: foldAccepted,

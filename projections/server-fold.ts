@@ -122,6 +122,8 @@ const LEFT_OUT = {
     [],
     'JudgementRecorded',
     'RunResumed',
+    'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RedactionChanged',

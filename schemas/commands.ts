@@ -2,10 +2,12 @@
 import type { DecideApproval } from './approval.ts'
 import type { RecordCapture } from './capture.ts'
 import type {
+  CarryRun,
   ClaimCall,
   CompleteRun,
   FailRun,
   JoinFork,
+  LeaveRun,
   PostEnvelope,
   PostReservation,
   PostUsage,
@@ -51,6 +53,8 @@ export type Command =
   | { readonly kind: 'branch'; readonly forkId: string; readonly body: ReportBranch }
   | { readonly kind: 'join'; readonly forkId: string; readonly body: JoinFork }
   | { readonly kind: 'capture'; readonly body: RecordCapture }
+  | { readonly kind: 'leave'; readonly body: LeaveRun }
+  | { readonly kind: 'carry'; readonly body: CarryRun }
   | { readonly kind: 'complete'; readonly body: CompleteRun }
   | { readonly kind: 'fail'; readonly body: FailRun }
 

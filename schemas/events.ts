@@ -47,10 +47,12 @@ import { ReservationExpired } from './events/reservation-expired.ts'
 import { ResultNotRecorded } from './events/result-not-recorded.ts'
 import { ReviewSigned } from './events/review-signed.ts'
 import { RunBranched } from './events/run-branched.ts'
+import { RunCarried } from './events/run-carried.ts'
 import { RunCompensated } from './events/run-compensated.ts'
 import { RunCompleted } from './events/run-completed.ts'
 import { RunFailed } from './events/run-failed.ts'
 import { RunKeyDisclosed } from './events/run-key-disclosed.ts'
+import { RunLeft } from './events/run-left.ts'
 import { RunResumed } from './events/run-resumed.ts'
 import { RunRewound } from './events/run-rewound.ts'
 import { RunStarted } from './events/run-started.ts'
@@ -78,6 +80,8 @@ import { WaitStarted } from './events/wait-started.ts'
 export const RUN_EVENTS = {
   RunStarted,
   RunResumed,
+  RunLeft,
+  RunCarried,
   RedactionChanged,
   ManifestRegistered,
   EnvelopeAccepted,

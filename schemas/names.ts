@@ -23,6 +23,9 @@ export const RunId = z
   .regex(RUN_ID_PATTERN, 'a run id is 1 to 128 of A-Z, a-z, 0-9, _, . and -, and starts with a letter or digit')
 
 export const Name = z.string().min(1).max(NAME_MAX_CHARS)
+
+/** Version of a worker's code, such as `2026-11-27.1` or a commit. */
+export const WorkerVersion = z.string().regex(/^[A-Za-z0-9._+-]{1,64}$/, 'takes 1 to 64 letters, digits, and . _ + -')
 export const Digest = z.string().regex(DIGEST_PATTERN, 'a digest is sha256: and 64 lowercase hex digits')
 
 /** Decimal money of at most 18 digits with at most 9 after the point; nothing else, so that no float slips in. */

@@ -6,16 +6,20 @@ import { z } from 'zod'
 import { Approve } from './approval.ts'
 import { Compensate, Effects, LeaseOwner, Unrecorded } from './call-members.ts'
 import { JoinStrategy, OnDiscard } from './fork.ts'
-import { Currency, Digest, Money, Name, RunId } from './names.ts'
+import { Currency, Digest, Money, Name, RunId, WorkerVersion } from './names.ts'
 import { Declarations } from './place-policy.ts'
 import { Policy } from './policy.ts'
+import { LEFT_BECAUSE } from './run-status.ts'
 import {
   BRANCHES_MAX,
   HANDOFF_TEXT_MAX_CHARS,
+  HOLD_MAX_MS,
+  HOLD_MIN_MS,
   KEY_MAX_CHARS,
   LEASE_MAX_MS,
   LEASE_MIN_MS,
   RESERVATION_DEADLINE_MAX_MS,
+  RETRY_MAX_MS,
   SUPERSESSIONS_MAX,
   TAGS_MAX,
 } from './value-forms.ts'
@@ -36,27 +40,74 @@ import {
   Usage,
   Uuid,
 } from './values.ts'
+import { Until } from './waiting.ts'
 
 export const LEASE_DEFAULT_MS = 60_000
 export const RESERVATION_DEADLINE_DEFAULT_MS = 10 * 60_000
 
-export const StartRun = z.strictObject({
-  id: RunId.optional(),
-  name: Name,
-  input: JsonValue.optional(),
-  tags: z.array(Name).max(TAGS_MAX).optional(),
-  budget: BudgetLimits.optional(),
-  policy: Policy.optional(),
-  /** Starts from the context that another run had established at a step. The events of both runs link to each other. */
-  branchOf: z.strictObject({ run: RunId, atStep: z.int().min(0) }).optional(),
-  /**
-   * The run executes a call of another run, under that call's latest claim; the events of both runs link to each other. `id` defaults to
-   * the id of the call. The run is compensated with the call, and resumed by the owner of the call.
-   */
-  childOf: z.strictObject({ run: RunId, callId: Uuid, fence: z.int().min(1) }).optional(),
-  /** How a resume treats active leases whose owner is not known to be gone: wait for them (default), refuse, or end them. */
-  whenOwned: z.enum(['wait', 'refuse', 'take-over']).optional(),
-})
+export const StartRun = z
+  .strictObject({
+    id: RunId.optional(),
+    name: Name,
+    input: JsonValue.optional(),
+    tags: z.array(Name).max(TAGS_MAX).optional(),
+    budget: BudgetLimits.optional(),
+    policy: Policy.optional(),
+    /** Starts from the context that another run had established at a step. The events of both runs link to each other. */
+    branchOf: z.strictObject({ run: RunId, atStep: z.int().min(0) }).optional(),
+    /**
+     * The run executes a call of another run, under that call's latest claim; the events of both runs link to each other. `id` defaults to
+     * the id of the call. The run is compensated with the call, and resumed by the owner of the call.
+     */
+    childOf: z.strictObject({ run: RunId, callId: Uuid, fence: z.int().min(1) }).optional(),
+    /** How a resume treats active leases whose owner is not known to be gone: wait for them (default), refuse, or end them. */
+    whenOwned: z.enum(['wait', 'refuse', 'take-over']).optional(),
+    /** Records the run without carrying it: a worker may take it from this time on; RFC 3339. Of a run that exists, nothing changes. */
+    after: Until.optional(),
+    /**
+     * Carries on the run of this id as it is recorded, if `fence` is still its latest: of several workers, one gets it. Other members except `name` and
+     * `whenOwned` are not compared. `holdMs`: other workers leave it alone for this long after each of its events.
+     */
+    worker: z
+      .strictObject({
+        fence: z.int().min(1),
+        holdMs: z.int().min(HOLD_MIN_MS).max(HOLD_MAX_MS),
+        version: WorkerVersion.optional(),
+      })
+      .optional(),
+  })
+  .refine(
+    ({ worker, after, branchOf, childOf }) =>
+      worker === undefined || [after, branchOf, childOf].every((member) => member === undefined),
+    {
+      message: 'a worker carries a run on as it is recorded: after, branchOf and childOf are for the start of a run',
+      path: ['worker'],
+    },
+  )
+  .refine(({ after, branchOf, childOf }) => after === undefined || (branchOf ?? childOf) === undefined, {
+    message: 'no worker carries on a branch, or the work of a call, by itself: leave out after',
+    path: ['after'],
+  })
+
+/** How the code that carries a run leaves it open. `retryAfterMs`: how long no worker takes a run that is stuck. */
+export const LeaveRun = z
+  .strictObject({
+    because: z.enum(LEFT_BECAUSE),
+    error: z.strictObject({ code: z.string().min(1).max(128), message: z.string().max(2000) }).optional(),
+    retryAfterMs: z.int().min(1).max(RETRY_MAX_MS).optional(),
+    runFence: z.int().min(1),
+  })
+  .refine(
+    ({ because, error, retryAfterMs }) =>
+      [error, retryAfterMs].every((member) => (member !== undefined) === (because === 'stuck')),
+    {
+      message: 'a run that is stuck says why (error) and for how long it is left alone (retryAfterMs); others do not',
+      path: ['because'],
+    },
+  )
+
+/** The code of a worker still carries the run. */
+export const CarryRun = z.strictObject({ runFence: z.int().min(1) })
 
 const RunFence = z.int().min(1).optional()
 
@@ -282,6 +333,8 @@ export const CompleteRun = z.strictObject({ output: JsonValue.optional(), runFen
 export const FailRun = z.strictObject({ error: Failure, runFence: RunFence })
 
 export type StartRun = z.infer<typeof StartRun>
+export type LeaveRun = z.infer<typeof LeaveRun>
+export type CarryRun = z.infer<typeof CarryRun>
 export type PostEnvelope = z.infer<typeof PostEnvelope>
 export type RecordJudgement = z.infer<typeof RecordJudgement>
 export type ReviewSuspects = z.infer<typeof ReviewSuspects>

@@ -9,3 +9,17 @@ export type RunStatus = (typeof RUN_STATUSES)[number]
 export const ROLLBACK_VERDICTS = ['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT'] as const
 
 export type RollbackVerdict = (typeof ROLLBACK_VERDICTS)[number]
+
+/** Why the code that carried a run left it open. */
+export const LEFT_BECAUSE = ['waiting', 'stuck'] as const
+
+/** A run that its worker's code cannot carry on. Times are RFC 3339. */
+export interface StuckState {
+  readonly code: string
+  readonly message: string
+  /** How often in a row. */
+  readonly attempts: number
+  readonly since: string
+  /** No worker takes the run before this time. */
+  readonly until: string
+}

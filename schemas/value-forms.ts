@@ -20,6 +20,11 @@ export const HANDOFF_TEXT_MAX_CHARS = 4096
 /** Shortest and longest lease that a claim may ask for, in milliseconds. */
 export const LEASE_MIN_MS = 100
 export const LEASE_MAX_MS = 10 * 60_000
+/** Shortest and longest time that other workers leave a run alone after each event of the one that carries it, in milliseconds. */
+export const HOLD_MIN_MS = 1_000
+export const HOLD_MAX_MS = 60 * 60_000
+/** Longest time that no worker takes a run that is stuck, in milliseconds. */
+export const RETRY_MAX_MS = 24 * 60 * 60_000
 export const RESERVATION_DEADLINE_MAX_MS = 24 * 60 * 60_000
 /** Most people whose yes an approval may take. */
 export const QUORUM_MAX = 16

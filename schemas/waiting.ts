@@ -13,7 +13,8 @@ export const WAITS_OPEN_MAX = 256
 export const SIGNAL_POLICIES = ['hold', 'refuse'] as const
 export const SignalPolicy = z.enum(SIGNAL_POLICIES)
 
-const Until = z.iso
+/** RFC 3339 in any zone. */
+export const Until = z.iso
   .datetime({ offset: true, error: 'takes a time such as 2026-01-31T12:00:00Z', abort: true })
   .max(64)
   .refine((text) => !Number.isNaN(Date.parse(text)), 'takes a time such as 2026-01-31T12:00:00Z')

@@ -4,7 +4,7 @@ import type { ReleasedAnswer, ReservedAnswer, UsageAnswer } from './budget.ts'
 import type { CaptureAnswer, ClaimAnswer, CompensationAnswer, SettledCallAnswer } from './calls.ts'
 import type { BranchAnswer, ForkAnswer, JoinAnswer } from './forks.ts'
 import type { EnvelopeAnswer, JudgementAnswer, ManifestAnswer, ReviewAnswer, RewoundAnswer } from './handoffs.ts'
-import type { EndAnswer, StartAnswer } from './runs.ts'
+import type { CarriedAnswer, EndAnswer, LeftAnswer, StartAnswer } from './runs.ts'
 import type { DecisionAnswer, SignalAnswer, WaitedAnswer } from './waiting.ts'
 
 interface Answers extends Record<Command['kind'], object> {
@@ -32,6 +32,8 @@ interface Answers extends Record<Command['kind'], object> {
   readonly branch: BranchAnswer
   readonly join: JoinAnswer
   readonly capture: CaptureAnswer
+  readonly leave: LeftAnswer
+  readonly carry: CarriedAnswer
   readonly complete: EndAnswer
   readonly fail: EndAnswer
 }

@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { CALL_STATUSES } from '../call-status.ts'
 import { BranchOrigin, ParentCall } from '../events/run-started.ts'
-import { Digest, Name, RunId } from '../names.ts'
+import { Digest, Name, RunId, WorkerVersion } from '../names.ts'
 import { ResolvedPolicy } from '../policy.ts'
 import { Redacted } from '../redaction.ts'
-import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../run-status.ts'
+import { LEFT_BECAUSE, ROLLBACK_VERDICTS, RUN_STATUSES } from '../run-status.ts'
 import { MOVE_KINDS } from '../value-forms.ts'
 import { Failure, JsonRecord, JsonValue, SuspectId, Uuid, ValueRef } from '../values.ts'
 import { type Answer, Count, list, OVER_RUNS, READ, RECORDED, Revision, Step, Time } from './answer.ts'
@@ -63,6 +63,15 @@ const SUSPECTS_WITH_VALUES = {
   ).optional(),
 } as const
 
+/** A run that its worker's code cannot carry on: why, how often in a row, since when, and until when it is left alone. */
+const Stuck = z.strictObject({
+  code: z.string(),
+  message: z.string(),
+  attempts: z.int().min(1),
+  since: Time,
+  until: Time,
+})
+
 const ChildRun = z.strictObject({
   run: RunId,
   callId: Uuid,
@@ -100,6 +109,8 @@ export const RunAnswer = z
     openCalls: list(OpenCall),
     waiting: list(OpenWait).optional(),
     heldSignals: list(z.strictObject({ signalId: Uuid, name: Name, receivedAt: Time })).optional(),
+    version: WorkerVersion.optional(),
+    stuck: Stuck.optional(),
     openFork: Uuid.optional(),
     ...ORIGIN,
     children: list(ChildRun),
@@ -170,6 +181,10 @@ const RunItem = z.strictObject({
   inDoubtCalls: Count,
   leaseUntil: Time.optional(),
   overdue: z.literal(true).optional(),
+  fence: z.int().min(1),
+  dueAt: Time.optional(),
+  version: WorkerVersion.optional(),
+  stuck: Stuck.optional(),
   tokens: Count,
   cost: z.string().optional(),
   currency: z.string().optional(),
@@ -183,6 +198,16 @@ export const RunsAnswer = z
 
 export const EndAnswer = z.strictObject({ ...RECORDED, status: z.enum(RUN_STATUSES) }).meta({ id: 'RunEnd' })
 
+export const LeftAnswer = z
+  .strictObject({ ...RECORDED, because: z.enum(LEFT_BECAUSE), until: Time.optional() })
+  .meta({ id: 'RunLeaving' })
+
+export const CarriedAnswer = z.strictObject({ ...RECORDED, fence: z.int().min(1) }).meta({ id: 'RunCarrying' })
+
+/** The run was left open; `until`: no worker takes it before, because it is stuck. */
+export type LeftAnswer = Answer<typeof LeftAnswer>
+/** The run is left to the worker that carries it for another while. */
+export type CarriedAnswer = Answer<typeof CarriedAnswer>
 /** One run of the list: its status, counts and totals. */
 export type RunItem = Answer<typeof RunItem>
 export type RunsAnswer = Answer<typeof RunsAnswer>

@@ -43,6 +43,8 @@ export const RunStarted = eventType({
       inputRef: ValueRef.optional(),
       redacted: Redacted.optional(),
       tags: z.array(Name),
+      /** Nobody carried the run when it was recorded: a worker may from this time on; RFC 3339. */
+      after: z.string().optional(),
       budget: BudgetLimits.optional(),
       policy: ResolvedPolicy,
       /** Digest of the operator's policy for the tenant, if there is one; `policy` is the merge of that policy and the run's own. */

@@ -59,6 +59,11 @@ export function ofWholeTenant(caller: Caller): Refusal | undefined {
   return withinRun(caller, undefined) ?? ofAllAgents(caller)
 }
 
+/** A refusal for every bound token: the request is for runs as a whole, such as those that a worker may carry on. */
+export function ofWholeRuns(caller: Caller): Refusal | undefined {
+  return withinRun(caller, undefined) ?? ofNoAgent(caller)
+}
+
 /** A refusal if the command is for another run than the token's or names another agent. */
 export function commandRefusal(caller: Caller, runId: string, command: Command): Refusal | undefined {
   const outside = withinRun(caller, runId)
@@ -122,16 +127,22 @@ const OF_THE_RUN: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(
   'wait',
   'signal',
   'compensate',
+  'leave',
+  'carry',
   'complete',
   'fail',
 ])
 
 /** A refusal that does not depend on the run's state. */
 function runBelongsToAll(caller: Caller, { kind }: RunCommand): Refusal | undefined {
-  if (caller.agent === undefined || !OF_THE_RUN.has(kind)) return undefined
+  return OF_THE_RUN.has(kind) ? ofNoAgent(caller) : undefined
+}
+
+function ofNoAgent({ agent }: Caller): Refusal | undefined {
+  if (agent === undefined) return undefined
   return refusal(
     'agent-mismatch',
-    `this token speaks for the agent ${caller.agent}; what concerns the whole run takes one that is bound to no agent`,
+    `this token speaks for the agent ${agent}; what concerns the whole run takes one that is bound to no agent`,
   )
 }
 

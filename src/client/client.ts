@@ -28,6 +28,14 @@ export interface CommandOptions extends AskOptions {
   readonly waitSeconds?: number
 }
 
+/** Names of runs, and versions of code, that a worker can carry on. Without `versions`, runs of every version are listed. */
+export interface DueQuery {
+  readonly names: readonly string[]
+  readonly versions?: readonly string[]
+  /** At most 500. */
+  readonly limit: number
+}
+
 /** `created`: something new was recorded; `replayed`: this is the answer to an earlier request with the same key. */
 export interface Recorded<Body extends JsonObject = JsonObject> {
   readonly created: boolean
@@ -108,6 +116,8 @@ export interface Client {
   envelopes(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
   events(runId: string, filter?: Query, options?: AskOptions): AsyncIterable<EventRecord>
   runs(filter?: Query, options?: AskOptions): AsyncIterable<JsonObject>
+  /** Runs that a worker may carry on, in the order in which they became due. If there are none, the ledger waits for one, for at most `waitSeconds` (30). */
+  dueRuns(query: DueQuery, options?: AskOptions & { readonly waitSeconds?: number }): Promise<readonly JsonObject[]>
   /** Events of a run, or of all runs that the token may read: first the existing ones, then new ones. Ends with the signal, or when the reader stops. */
   tail(runId?: string, options?: AskOptions): AsyncIterable<EventRecord>
   /** The JSONL export of a run, in chunks of text. */
@@ -177,6 +187,15 @@ export function createClient(options: ClientOptions): Client {
     events: (runId, filter = {}, options = {}) =>
       pages(`${runPath(runId)}/events`, filter, options) as AsyncIterable<Json> as AsyncIterable<EventRecord>,
     runs: (filter = {}, options = {}) => pages('/v1/runs', filter, options),
+    dueRuns: async ({ names, versions, limit }, { waitSeconds, signal } = {}) => {
+      const query = {
+        ...{ due: 'true', names: JSON.stringify(names), limit },
+        ...(versions !== undefined && { versions: JSON.stringify(versions) }),
+      }
+      const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` }
+      const answer = await transport.json({ method: 'GET', path: `/v1/runs${search(query)}`, headers, signal })
+      return answer.body.items as readonly JsonObject[]
+    },
     tail: (runId, { signal } = {}) =>
       tailEvents(
         transport,

@@ -28,6 +28,8 @@ const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   branch: 'forks/*/branches',
   join: 'forks/*/join',
   capture: 'captures',
+  leave: 'leave',
+  carry: 'carry',
   complete: 'complete',
   fail: 'fail',
 }

@@ -9,6 +9,7 @@ export type {
   Client,
   ClientOptions,
   CommandOptions,
+  DueQuery,
   EventRecord,
   Query,
   Recorded,

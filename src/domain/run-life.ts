@@ -36,7 +36,8 @@ export interface StartOf {
 
 /** Starts a run, or resumes an open run of the same id. Other content under that id is refused. */
 export function decideStart(state: RunState | undefined, start: StartOf, env: Env): Decision {
-  const { id: _, whenOwned = 'wait', childOf: __, ...content } = start.body
+  const { id: _, whenOwned = 'wait', childOf: __, worker, ...content } = start.body
+  if (worker !== undefined) return decideCarry(state, { ...start.body, worker }, env)
   const sentDigest = env.digestOf(requestOf(sentBody(env.sent, 'start')?.body ?? start.body))
   const requestDigest = env.sent?.blind(sentDigest) ?? sentDigest
   if (state === undefined) return decideNew(content, { ...start, requestDigest }, env)
@@ -52,11 +53,48 @@ export function decideStart(state: RunState | undefined, start: StartOf, env: En
       ),
     )
   }
-  if (state.status !== 'open') return { kind: 'as-is' }
+  if (state.status !== 'open' || start.body.after !== undefined) return { kind: 'as-is' }
+  return resumed(state, { whenOwned }, env)
+}
+
+/** The next owner of an open run. */
+function resumed(
+  state: RunState,
+  { whenOwned, ...how }: Pick<StartRun, 'whenOwned'> & Pick<EventBody<'RunResumed'>, 'holdMs' | 'version'>,
+  env: Env,
+): Decision {
   const owned = whenOwned === 'wait' ? [] : openCalls(state).filter((call) => isOwned(call, state, env))
   if (owned.length > 0 && whenOwned === 'refuse') return refuse(runOwned(owned))
   const takesOver = owned.length > 0 ? { takesOver: true as const } : {}
-  return append({ type: 'RunResumed', data: { v: 1, fence: state.fence + 1, ...takesOver } })
+  return append({ type: 'RunResumed', data: { v: 1, fence: state.fence + 1, ...takesOver, ...how } })
+}
+
+/** A worker carries on a run as it is recorded; of several that have seen the same fence, one does. */
+function decideCarry(
+  state: RunState | undefined,
+  { name, whenOwned = 'wait', worker }: StartRun & { readonly worker: NonNullable<StartRun['worker']> },
+  env: Env,
+): Decision {
+  const { fence, ...how } = worker
+  if (state === undefined) return refuse(refusal('run-not-found', 'there is no run of this id to carry on'))
+  if (state.name !== name) {
+    const evidence = { expected: state.name, actual: name }
+    return refuse(refusal('run-exists', 'the run of this id has another name', { pointer: '/name', evidence }))
+  }
+  if (state.status !== 'open') return { kind: 'as-is' }
+  if (state.childOf !== undefined) {
+    const message = 'the run is the work of a call of another run: carry that run on'
+    return refuse(refusal('run-owned', message, { evidence: { childOf: { ...state.childOf } } }))
+  }
+  if (state.branchOf !== undefined) {
+    const message = 'the run branches off another run: carry it on with the code of the branch'
+    return refuse(refusal('run-owned', message, { evidence: { branchOf: state.branchOf.run } }))
+  }
+  if (fence !== state.fence) {
+    const evidence = { expected: fence, actual: state.fence }
+    return refuse(refusal('run-taken-over', 'another owner has resumed this run since: list what is due again', { evidence }))
+  }
+  return resumed(state, { whenOwned, ...how }, env)
 }
 
 function orErased({ policy }: RunState): string {
@@ -67,18 +105,18 @@ function orErased({ policy }: RunState): string {
 }
 
 /** The members of a start request that must be equal if its id is requested again. */
-function requestOf({ id: _, whenOwned: __, childOf, ...content }: StartRun): object {
+function requestOf({ id: _, whenOwned: __, after: ___, worker: ____, childOf, ...content }: StartRun): object {
   return { ...content, ...(childOf && { childOf: { run: childOf.run, callId: childOf.callId } }) }
 }
 
 function decideNew(
-  content: Omit<StartRun, 'id' | 'whenOwned' | 'childOf'>,
+  content: Omit<StartRun, 'id' | 'whenOwned' | 'childOf' | 'worker'>,
   { body, origin, parent, approve, tenantPolicy, requestDigest }: StartOf & { readonly requestDigest: string },
   env: Env,
 ): Decision {
   if (content.branchOf !== undefined && origin === undefined) return refuse(notFirst('/branchOf'))
   if (body.childOf !== undefined && parent === undefined) return refuse(notFirst('/childOf'))
-  const { name, input, tags, budget } = content
+  const { name, input, tags, budget, after } = content
   const declared =
     approve === undefined ? { ok: true as const, policy: content.policy } : withApprovals(content.policy, approve)
   if (!declared.ok) return refuse(declared.refusal)
@@ -91,6 +129,7 @@ function decideNew(
       name,
       ...(input === undefined ? {} : { input }),
       tags: tags ?? [],
+      ...(after === undefined ? {} : { after: notBefore(env.nowMs, after) }),
       ...(budget === undefined ? {} : { budget }),
       policy: under?.policy ?? resolvePolicy(declared.policy),
       ...(tenantPolicy === undefined ? {} : { tenantPolicy: env.digestOf(tenantPolicy) }),
@@ -99,6 +138,13 @@ function decideNew(
       ...(parent === undefined ? {} : { childOf: parent }),
     },
   })
+}
+
+/** Times compare as texts up to the year 9999. */
+const LATEST_MS = Date.UTC(9999, 11, 31)
+
+function notBefore(nowMs: number, after: string): string {
+  return new Date(Math.min(Math.max(Date.parse(after), nowMs), LATEST_MS)).toISOString()
 }
 
 function isOwned(call: CallState, state: RunState, env: Env): boolean {

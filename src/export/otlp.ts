@@ -55,6 +55,8 @@ const ROLES = {
   ...eachOf(
     'none',
     'RunResumed',
+    'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RedactionChanged',

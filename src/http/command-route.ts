@@ -2,6 +2,8 @@
 import type { z } from 'zod'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { TokenAccess } from '../access/access.ts'
+import { accessRefusal } from '../access/check-access.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import type { Command, Ledger, Outcome, RequestInfo } from '../ledger/ledger.ts'
 import type { Principal } from '../signing/tokens.ts'
 import { etag, json, problemResponse } from './answers.ts'
@@ -25,6 +27,7 @@ export interface CommandRoute<Body extends object> {
   readonly answer: z.ZodType
   readonly location?: CommandSpec['location']
   readonly isAccepted?: CommandSpec['isAccepted']
+  readonly moreFor?: CommandSpec['moreFor']
   readonly access: TokenAccess
   /** Whether the body carries arguments or a result, which may be large. */
   readonly takesValue?: boolean
@@ -40,7 +43,7 @@ export interface ReadyCommand {
 
 /** A route that passes one command to the ledger. */
 export function commandRoute<Body extends object>(route: CommandRoute<Body>): GuardedRoute {
-  const { path, summary, tag, access, body, location, isAccepted, takesValue, execute = executeNow } = route
+  const { path, summary, tag, access, body, location, isAccepted, moreFor, takesValue, execute = executeNow } = route
   // `checkBody` passes on the value that `body` has parsed, and nothing else.
   const spec = {
     kind: route.kind,
@@ -48,6 +51,7 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
     command: route.command,
     ...(location && { location }),
     ...(isAccepted && { isAccepted }),
+    ...(moreFor && { moreFor }),
     ...(takesValue && { takesValue }),
   } as unknown as CommandSpec
   return {
@@ -68,9 +72,17 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
       const checked = read.ok ? checkCommand(context, spec, read.value) : read
       const ready = checked instanceof Promise ? await checked : checked
       if (!ready.ok) return problemResponse(ready.problem, context.path)
+      const lacking = moreRefusal(spec, ready.value.command, context.caller)
+      if (lacking !== undefined) return problemResponse(lacking, context.path)
       return commandResponse(await execute(context, ready.value), spec, context)
     },
   }
+}
+
+/** The refusal if the token lacks what this command needs beyond the access of its route; the same for a single command and in a batch. */
+export function moreRefusal({ moreFor }: CommandSpec, command: Command, caller: Principal): Refusal | undefined {
+  const access = moreFor?.(command)
+  return access === undefined ? undefined : accessRefusal(access, caller, undefined)
 }
 
 const executeNow = ({ deps, caller, run }: RequestContext, { command, info }: ReadyCommand): Promise<Outcome> =>

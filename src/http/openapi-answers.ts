@@ -1,6 +1,16 @@
 /** @module Descriptions of the members of answers whose meaning differs from that in requests, or that only appear in answers. */
 
 export const ANSWER_MEMBERS: Readonly<Record<string, string>> = {
+  attempts: 'How often in a row its code could not carry it on.',
+  dueAt: 'The time from which a worker may carry the run on; RFC 3339. Absent while it waits for somebody.',
+  stuck: 'The code of its last worker could not carry it on; else absent.',
+  'stuck.code': 'Code of the error that the code met, such as `resume-diverged`.',
+  'stuck.message': 'The error, in words.',
+  'stuck.since': 'When it was first so; RFC 3339.',
+  'stuck.until': 'No worker takes it before this time, unless something comes for it; RFC 3339.',
+  'RunLeaving.until': 'No worker takes it before this time, unless something comes for it; RFC 3339. Only where it is stuck.',
+  'Run.version': 'Version of the code of its first worker; absent where that said none.',
+  'items.version': 'Version of the code of its first worker; absent where that said none.',
   actor: 'The subject of the token that started it.',
   agent: 'Name of the agent that handed it over; empty before the first handoff.',
   agents: 'Names of the agents that took part.',

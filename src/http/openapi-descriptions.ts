@@ -17,6 +17,7 @@ export const PARAMETERS: Texts = {
   code: 'Stable code of a problem, such as `not-found`.',
   compensation:
     'Only runs whose last rollback ended so: `COMPENSATED`, `PARTLY_COMPENSATED`, `COMPENSATION_FAILED` or `IN_DOUBT`.',
+  due: 'With `true`: only open runs that a worker may carry on now, in the order in which they became due; goes with `name` or `names`, `versions` and `limit`, and with `Prefer: wait=20` waits for one.',
   cursor: 'Where the next page begins: `nextCursor` of the page before, with the same other parameters.',
   equalTo: 'Id of an open call: it and the open calls with its tool and its arguments are listed.',
   event: 'Id of the event, a UUID.',
@@ -29,6 +30,7 @@ export const PARAMETERS: Texts = {
   inDoubt: 'Only runs with a call in doubt; takes `true`.',
   limit: 'Items of a page, 1 to 500; default 100.',
   name: 'Only runs of this name.',
+  names: 'Beside `due`: only runs of these names, a JSON array of 1 to 64 texts.',
   offset: 'Bytes of the export that the caller has already: with `cursor`, the rest is sent.',
   order: '`asc`: oldest first, the default; `desc`: newest first.',
   overdue: 'Only runs with an open call whose lease is over, and no event says so yet; takes `true`.',
@@ -49,6 +51,8 @@ export const PARAMETERS: Texts = {
   to: 'Last revision of the answer.',
   type: 'Only events of this type, such as `EnvelopeRejected`.',
   until: 'Only runs started before this time; RFC 3339.',
+  versions:
+    'Beside `due`: only runs whose first worker had one of these versions or none, a JSON array of 1 to 64 texts; absent: all.',
   wait: 'Id of the wait, a UUID, as its start was answered.',
   waiting: 'With `true`: only runs that wait for a decision, a signal or a time.',
   'consistency.from': 'Size of the smaller tree, in events, 1 or more: RFC 6962 defines no proof from 0.',
@@ -68,6 +72,9 @@ export const MEMBERS: Texts = {
   approval: 'The approval that the caller means to use, or to decide: refused where it is none for exactly this call.',
   approve:
     'That people have to say yes before the call runs, and which; the claim, the run and the manifest each add theirs.',
+  'runs.after':
+    'Records the run without carrying it: a worker may take it from this time on (RFC 3339), at once if it is past. A run that exists is left as it is.',
+  because: '`waiting`: for a decision, a signal or a time. `stuck`: its code cannot carry it on.',
   args: 'Arguments of the call, as JSON: they are recorded and are part of its identity.',
   argsDigest: 'Digest of the arguments that are decided on, as the approval shows it: a decision on others is refused.',
   atStep: 'The accepted handoff of that run to branch behind; 0 is the start.',
@@ -210,6 +217,7 @@ export const MEMBERS: Texts = {
   reservation: 'Id of the reservation that a command of a batch is about.',
   reserve: 'Taken from the budget before the call runs, and settled with what it used.',
   restated: 'What a value said again with another value is: `off`, `warn`, `reject` or `sure` (the default).',
+  retryAfterMs: 'Milliseconds for which no worker takes the run, unless something comes for it: up to 86,400,000.',
   result: 'What the tool answered, as JSON; `null` where it returns nothing.',
   selfApproval: 'The requester may approve as well; default: another person has to.',
   'approve.roles': 'Only tokens with one of these roles count; absent: all that may decide.',
@@ -270,6 +278,11 @@ export const MEMBERS: Texts = {
   whenOwned:
     'What a resume does about leases that run and whose owner is not known to be gone: `wait` (the default), `refuse` or `take-over`.',
   willRetry: 'A failed compensation that the caller will try again: it ends nothing yet.',
+  worker:
+    'Carries on the run of this id as it is recorded, if `fence` is still its latest: of several workers, one gets it. Of the other members, only `name` and `whenOwned` count; `after`, `branchOf` and `childOf` are refused. Takes a token that reads bodies as well.',
+  'worker.fence': 'Number of the latest life of the run, as the list of what is due has it.',
+  'worker.holdMs': 'Milliseconds for which other workers leave the run alone after each of its events, 1,000 to 3,600,000.',
+  'worker.version': "Version of the worker's code: 1 to 64 letters, digits, and `. _ + -`.",
   writes: 'Top-level keys that the agent may change; absent: all.',
 }
 

@@ -3,6 +3,7 @@
  * Idempotency-Key, Prefer and traceparent.
  */
 import { z } from 'zod'
+import { parseJson } from '../../schemas/json.ts'
 import { TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import { jsonPointer } from '../signing/json-error.ts'
 import { type SchemaError, schemaErrors } from '../signing/schema-errors.ts'
@@ -34,6 +35,29 @@ export const Limit = z
 
 export const Text = z.string().min(1).max(TEXT_MAX_CHARS)
 export const CursorText = z.string().regex(/^[A-Za-z0-9_-]{1,2048}$/, 'takes a cursor exactly as it was returned')
+
+const LIST_MAX = 64
+const LIST_MAX_CHARS = 8192
+const Texts = z.array(Text).min(1).max(LIST_MAX)
+
+/** Up to 64 texts, as a JSON array. */
+export const TextList = z
+  .string()
+  .max(LIST_MAX_CHARS)
+  .transform((text, check) => {
+    const texts = Texts.safeParse(jsonOf(text))
+    if (texts.success) return texts.data
+    check.addIssue({ code: 'custom', message: `takes a JSON array of 1 to ${LIST_MAX} texts` })
+    return z.NEVER
+  })
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
 
 /** Query of one item of a run: as of a size of the log, or as it is now. */
 export const AsOfQuery = z.strictObject({ asOf: Positive.optional() })

@@ -54,6 +54,8 @@ export interface CommandSpec {
   readonly body: z.ZodType<object>
   readonly command: (body: object, item: string) => Command
   readonly takesValue?: boolean
+  /** What some of these commands need beyond the access of the route; undefined for the others. */
+  readonly moreFor?: (command: Command) => TokenAccess | undefined
   /** Whether the command was accepted but has not taken effect yet: 202. */
   readonly isAccepted?: (outcome: Extract<Outcome, { ok: true }>) => boolean
   /** Set if the command creates a resource: its path, for 201 and `Location`. */

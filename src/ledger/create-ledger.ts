@@ -30,6 +30,7 @@ import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
 import type { LossesOfTenant } from './log/tenant-logs.ts'
 import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
+import { dueRunsOf } from './read/due-runs.ts'
 import { EqualCalls } from './read/equal-calls.ts'
 import { eventsAsStored } from './read/events-as-stored.ts'
 import { Exports } from './read/exports.ts'
@@ -89,6 +90,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
   const erasing = await openSubjects({ ...side, ...known, erasures, sealer, facts, store, effects, log, readOnly })
+  const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 
   return {
@@ -100,11 +102,10 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...queriesOf(queries),
     run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
     ...waitingOf(approvals, { queries, reader, effects, list }),
-    ...historyOf(new History(store, queries, { ...side, sealer })),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
-    ...listsOf({ list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
+    ...readsOf(history, { list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
     ...{ losses, ...erasing.operations, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
@@ -225,9 +226,14 @@ function equalCallsIn(store: EventStore, deps: Omit<OpenCallsDeps, 'equal'>): Eq
   return new EqualCalls(store, (tenant) => allOpenCalls(deps, { tenant, actor: 'ledger' }))
 }
 
-function listsOf(deps: OpenCallsDeps): Pick<Ledger, 'listRuns' | 'openCalls'> {
+function readsOf(
+  history: History,
+  deps: OpenCallsDeps,
+): HistoryQueries & Pick<Ledger, 'listRuns' | 'openCalls' | 'dueRuns'> {
   return {
+    ...historyOf(history),
     listRuns: (caller, filter) => deps.list.list(caller, filter),
+    dueRuns: (caller, query, wait) => dueRunsOf({ list: deps.list, history }, { caller, query }, wait),
     openCalls: (caller, page) => openCallsOf(deps, caller, page),
   }
 }

@@ -14,7 +14,7 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { StreamPath } from '../merkle/stream-tree.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
-import type { RunFilter } from '../store/view-store.ts'
+import type { DueFilter, RunFilter } from '../store/view-store.ts'
 import type { AuditReads, SignsReviews } from './audit/audit-reads.ts'
 import type { EventReading, LeafRange, LeafReading } from './integrity/event-reading.ts'
 import type { Integrity } from './integrity/integrity.ts'
@@ -96,6 +96,16 @@ export interface Replay {
 
 /** `overdue`: only runs with an open call whose lease has expired. */
 export type RunListFilter = Omit<RunFilter, 'tenant' | 'leaseOverAt'> & { readonly overdue?: true }
+
+/** Runs that a worker may carry on. */
+export type DueQuery = Omit<DueFilter, 'tenant' | 'dueBy'>
+
+export interface DueRuns {
+  readonly items: readonly JsonObject[]
+  readonly asOf: Position | undefined
+  /** Milliseconds until the next run becomes due, if nothing happens before. */
+  readonly nextMs?: number
+}
 
 export interface OpenCallsPage {
   /** Only calls in doubt, whose outcome a person has to find out. */
@@ -359,6 +369,12 @@ export interface Ledger extends AsyncDisposable {
   replay(caller: Caller, runId: string, at?: RunAt): Promise<Found<Replay>>
 
   listRuns(caller: Caller, filter: RunListFilter): Promise<{ items: readonly JsonObject[]; asOf: Position | undefined }>
+
+  /**
+   * Runs that a worker may carry on now, in the order in which they became due. If there are none, waits until there are, for at most `waitMs`, or until the
+   * signal is aborted.
+   */
+  dueRuns(caller: Caller, query: DueQuery, wait: { readonly waitMs: number; readonly signal: AbortSignal }): Promise<DueRuns>
 
   /** Events that do not verify, and the progress of the scrub. */
   readonly integrity: Integrity

@@ -2,6 +2,7 @@
  * @module The view port: disposable tables that projections maintain, with the position they have reached, in one local file. The file can be lost without
  * loss of data: it is rebuilt from the event store.
  */
+import type { StuckState } from '../../schemas/run-status.ts'
 import type { DerivedFile } from './derived-file.ts'
 import type { Position } from './event-store.ts'
 
@@ -34,6 +35,14 @@ export interface RunRow {
   readonly inDoubtCalls: number
   /** When the first lease among the other open calls ends; RFC 3339, UTC. */
   readonly leaseUntil?: string
+  /** Latest fence. */
+  readonly fence: number
+  /** The time from which a worker may carry the run on; RFC 3339, UTC. Absent while it waits for somebody, and after its end. */
+  readonly dueAt?: string
+  /** Version of the code that the first worker of the run had. */
+  readonly version?: string
+  /** The code of the last worker could not carry the run on. */
+  readonly stuck?: StuckState
   /** Outcome of the last rollback of the whole run. */
   readonly compensation?: string
   readonly tokens: number
@@ -75,6 +84,17 @@ export interface RunFilter {
   readonly until?: string
   /** Only rows after this one in (startedAt, runId) descending order. */
   readonly after?: RunPlace
+  readonly limit: number
+}
+
+/** Runs that a worker may carry on. */
+export interface DueFilter {
+  readonly tenant: string
+  readonly names: readonly string[]
+  /** Versions of code that the worker can carry on. Runs that no worker has carried yet have none and match. Absent: all. */
+  readonly versions?: readonly string[]
+  /** RFC 3339, UTC, as `Date` writes it. */
+  readonly dueBy: string
   readonly limit: number
 }
 
@@ -135,6 +155,10 @@ export interface ViewStore extends DerivedFile {
   saveRuns(rows: readonly RunRow[], to: ViewProgress, faults?: readonly FaultRow[]): boolean
   /** Lists matching runs, newest first. Examines at most `looked` runs, whether or not they match. */
   listRuns(filter: RunFilter, looked?: number): RunWindow
+  /** Runs of these names that a worker may carry on at a time, in the order in which they became due. */
+  dueRuns(of: DueFilter): readonly RunRow[]
+  /** The first time after `dueBy` at which one of these runs becomes due. */
+  nextDue(of: DueFilter): string | undefined
   /** Number of calls in doubt of all tenants, in the first `runs` runs that have an open call. */
   callsInDoubt(runs: number): number
   /** Faults of one tenant, or of all; ordered by stream and revision. */

@@ -67,12 +67,12 @@ for (const { name, open } of HOMES) {
     const stop = new AbortController()
     const seen: string[] = []
     const following = (async () => {
-      for await (const { runId, type, seal } of cs.tail({ types: ['RunCompleted'], signal: stop.signal }))
-        seen.push(`${runId} ${type} ${seal}`)
+      for await (const { runId, type, seal, data } of cs.tail({ types: ['RunCompleted'], signal: stop.signal }))
+        seen.push(`${runId} ${type} ${seal} ${data.output}`)
     })()
     await cs.run({ id: 'after' }, async () => 2)
     await eventually(() => (seen.length < 2 ? undefined : seen), 'both ends')
-    assert.equal(seen, ['before RunCompleted valid', 'after RunCompleted valid'])
+    assert.equal(seen, ['before RunCompleted valid 1', 'after RunCompleted valid 2'])
     stop.abort()
     await within(following, 'the end of the tail')
     const types: string[] = []

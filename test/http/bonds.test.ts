@@ -19,6 +19,8 @@ const NOT_FOR_AN_AGENT = [
   'POST /v1/runs/{run}/suspects',
   'POST /v1/runs/{run}/manifests',
   'POST /v1/runs/{run}/compensations',
+  'POST /v1/runs/{run}/leave',
+  'POST /v1/runs/{run}/carry',
   'POST /v1/runs/{run}/complete',
   'POST /v1/runs/{run}/fail',
   'GET /v1/suspects',
@@ -87,6 +89,8 @@ test('(A58) a batch is no way around the bond', async () => {
   const items = [
     { op: 'complete', run: 'r', body: {} },
     { op: 'fail', run: 'r', body: { error: { message: 'x' } } },
+    { op: 'leave', run: 'r', body: { because: 'waiting', runFence: 1 } },
+    { op: 'carry', run: 'r', body: { runFence: 1 } },
     { op: 'manifest', run: 'r', body: { agent: 'a', writes: ['all'] } },
     { op: 'rollback', run: 'r', body: { reason: 'x' } },
     { op: 'judgement', run: 'r', body: { step: 1, verdict: 'accept', judge: 'ann' } },
@@ -141,6 +145,16 @@ test('(A58) a token of one agent lists the runs that this agent has a part in', 
     )
   assert.equal(await listed(''), ['one'])
   assert.equal(await listed('?agent=b'), [])
+})
+
+test('(HTTP-65) what is due is shown to no token of one agent or of one run', async () => {
+  await using edge = await testEdge()
+  await edge.started('r', { after: '2026-01-01T00:00:00Z' })
+  const asked = async (bond: object) =>
+    bodyOf(await edge.get('/v1/runs?due=true&name=test', await bearer(edge, { ...bond })))
+  assert.is((await asked({ agent: 'a' })).code, 'agent-mismatch')
+  assert.is((await asked({ run: 'r' })).code, 'run-mismatch')
+  assert.is(((await asked({})).items as readonly unknown[]).length, 1)
 })
 
 test.run()

@@ -81,6 +81,31 @@ test('the list is newest first, filters combine, and pages meet without a gap', 
   assert.equal(paged, newest)
 })
 
+test('runs that are due come by time over all names, with the time of the next one, of one tenant and of fitting versions (RUN-222, RUN-225)', () => {
+  using views = openSqliteViews({ path: ':memory:' })
+  const rows = [
+    run({ runId: 'd', name: 'order', dueAt: at(4), version: '1' }),
+    run({ runId: 'c', name: 'refund', dueAt: at(3) }),
+    run({ runId: 'b', name: 'order', dueAt: at(2), version: '2' }),
+    run({ runId: 'a', name: 'other', dueAt: at(1) }),
+    run({ runId: 'waits', name: 'order' }),
+    run({ runId: 'later', name: 'refund', dueAt: at(9) }),
+    run({ tenant: 'beta', runId: 'z', name: 'order', dueAt: at(1) }),
+  ]
+  views.saveRuns(rows, { ...RUNS, position: '1' })
+  const all = { tenant: 'acme', names: ['order', 'refund'], dueBy: at(8), limit: 10 }
+  const ids = (more: object = {}): readonly string[] => views.dueRuns({ ...all, ...more }).map(({ runId }) => runId)
+  assert.equal(ids(), ['b', 'c', 'd'])
+  assert.equal(ids({ limit: 2 }), ['b', 'c'])
+  assert.equal(ids({ dueBy: at(3) }), ['b', 'c'])
+  assert.equal(ids({ versions: ['1', '3'] }), ['c', 'd'])
+  assert.equal(ids({ names: ['nothing'] }), [])
+  assert.equal(views.dueRuns(all)[0], rows[2])
+  assert.is(views.nextDue(all), at(9))
+  assert.is(views.nextDue({ ...all, dueBy: at(2) }), at(3))
+  assert.is(views.nextDue({ ...all, names: ['order'] }), undefined)
+})
+
 test('a statement of the list looks at a bounded number of runs, whatever the filter, and goes on from there (F109)', () => {
   using views = openSqliteViews({ path: ':memory:' })
   const rows = Array.from({ length: 300 }, (_, index) =>

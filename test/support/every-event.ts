@@ -66,7 +66,18 @@ const RUN_BODIES = {
       requestDigest: digest('request'),
     },
   ],
-  RunResumed: [{ v: 1, fence: 2 }],
+  RunResumed: [
+    { v: 1, fence: 2 },
+    { v: 1, fence: 3, holdMs: 30_000, version: '2026-11-27.1' },
+  ],
+  RunCarried: [{ v: 1, fence: 2 }],
+  RunLeft: [
+    { v: 1, fence: 2, because: 'waiting' },
+    {
+      ...{ v: 1, fence: 2, because: 'stuck', attempts: 1, since: '2026-01-02T03:04:05.000Z', until: '2026-01-02T03:04:10.000Z' },
+      error: { code: 'resume-diverged', message: 'the record has a call that the code does not make' },
+    },
+  ],
   ManifestRegistered: [{ v: 1, agent: 'ann', manifest: { writes: ['facts'] }, hash: digest('manifest') }],
   EnvelopeAccepted: [
     {

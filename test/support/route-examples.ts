@@ -38,6 +38,7 @@ const PARAMETERS: Readonly<Record<string, (ids: Ids) => string>> = {
 
 /** By path: queries that name whatever can be named. The first must be answered for one's own ids. */
 const QUERIES: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
+  '/v1/runs': () => ['', 'name=bravo-name', 'due=true&name=bravo-name'],
   '/v1/runs/{run}/context': () => ['', 'step=0', 'revision=1'],
   '/v1/events': () => ['', 'type=RunStarted', 'actor=bravo-actor'],
   '/v1/log/proof/inclusion': ({ event }) => [`event=${event}`, 'index=0'],

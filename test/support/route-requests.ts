@@ -31,6 +31,8 @@ export const BODIES: Readonly<Record<string, object>> = {
   '/v1/runs/{run}/forks': { branches: [{ name: 'a', agent: 'a' }], join: 'vote' },
   '/v1/runs/{run}/forks/{fork}/branches': { branch: 'a', output: { note: 'x' } },
   '/v1/runs/{run}/forks/{fork}/join': {},
+  '/v1/runs/{run}/leave': { because: 'waiting', runFence: 1 },
+  '/v1/runs/{run}/carry': { runFence: 1 },
   '/v1/runs/{run}/complete': {},
   '/v1/runs/{run}/fail': { error: { message: 'broke' } },
   '/v1/runs/{run}/keys/disclose': {},

@@ -23,6 +23,7 @@ export function runRow(shape: Partial<RunRow> = {}): RunRow {
     suspects: false,
     openCalls: 0,
     inDoubtCalls: 0,
+    fence: 1,
     tokens: 0,
     ...shape,
   }

@@ -178,6 +178,10 @@ export interface AnswerBody {
   readonly asOf: string | null
   readonly keys: readonly object[]
   readonly errorId: string
+  readonly until: string
+  readonly version: string
+  readonly approvalId: string
+  readonly argsDigest: string
 }
 
 /** An event, a row or an answer of a batch. */

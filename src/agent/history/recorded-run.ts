@@ -170,7 +170,8 @@ const handoff = (run: RecordedRun, event: RunEvent): void => foldHandoffs(run.ha
 const fork = (run: RecordedRun, event: RunEvent): void => foldForks(run.forks, event, run.events)
 
 const FOLDS = {
-  ...ignore('RunResumed', 'RunBranched', 'ChildRunStarted', 'RedactionChanged', 'RunKeyDisclosed', 'SnapshotTaken'),
+  ...ignore('RunResumed', 'RunLeft', 'RunCarried', 'RunBranched', 'ChildRunStarted', 'RedactionChanged'),
+  ...ignore('RunKeyDisclosed', 'SnapshotTaken'),
   ...ignore('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('ReservationExpired', 'ApprovalGranted', 'ApprovalWithdrawn', 'SignalPassedOver'),

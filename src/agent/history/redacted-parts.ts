@@ -23,6 +23,19 @@ export function mustBeWhole({
   throw new AgentError('result-redacted', message, { runId, member: first })
 }
 
+/** A worker has the input of a run from its record only. Throws `result-redacted`. */
+export function mustHaveInput({
+  runId,
+  redacted,
+}: {
+  readonly runId: string
+  readonly redacted: readonly string[]
+}): void {
+  if (!redacted.includes(PART_NAMES.input)) return
+  const message = `the input of the run ${runId} was left out of the record by the policy, at least in part: no worker can carry it on; resume it by cs.run with its input`
+  throw new AgentError('result-redacted', message, { runId, member: PART_NAMES.input })
+}
+
 /** The error for a run whose redacted input another run is to start with. */
 export function redactedInputError(runId: string): AgentError {
   const message = `the input of the run ${runId} was left out of the record by the policy, at least in part: another run cannot begin with it`

@@ -20,7 +20,7 @@ import {
   type Rule,
   text,
 } from '../option-rules.ts'
-import type { BudgetOptions, RunOptions } from './run-options.ts'
+import type { BudgetOptions, RunOptions, StartOptions } from './run-options.ts'
 
 type AgentLimit = NonNullable<BudgetOptions['agents']>[string]
 
@@ -57,6 +57,19 @@ const RUN: OptionRules<RunOptions> = {
 export function checkRun(method: 'run' | 'saga' | 'branch', options: object): void {
   const rules = method === 'branch' ? { ...RUN, atStep: amount } : RUN
   checkOptions(`cs.${method}`, options, rules)
+}
+
+const START: OptionRules<StartOptions> = {
+  id: RUN.id,
+  tags: RUN.tags,
+  budget: RUN.budget,
+  policy: RUN.policy,
+  after: anything,
+}
+
+/** Validates the options of a run that is left to workers. Throws `invalid-option`. */
+export function checkStart(options: object): void {
+  checkOptions('cs.start', options, START)
 }
 
 const VALUE: OptionRules<Pick<ToolOptions, 'leaseMs' | 'effects'>> = { leaseMs: LEASE, effects: oneOf('none') }

@@ -47,6 +47,7 @@ export function httpConnection(client: Client, owner = ownProcess()): Connection
       for await (const row of client.runs(filter)) yield String(row.runId)
     },
     runRows: (filter) => client.runs({ ...filter }),
+    due: (query, wait) => client.dueRuns(query, wait),
     tail: async function* ({ runId, signal }) {
       for await (const record of client.tail(runId, { ...(signal && { signal }) })) yield tailedEvent(record)
     },

@@ -45,6 +45,8 @@ const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   branch: requests.ReportBranch,
   join: requests.JoinFork,
   capture: RecordCapture,
+  leave: requests.LeaveRun,
+  carry: requests.CarryRun,
   complete: requests.CompleteRun,
   fail: requests.FailRun,
 }
@@ -109,6 +111,8 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     },
     runs: (filter) => runsOf(ledger, caller, filter),
     runRows: (filter) => rowsOf(ledger, caller, filter),
+    due: async (query, { waitSeconds, signal }) =>
+      (await ledger.dueRuns(caller, query, { waitMs: waitSeconds * 1000, signal })).items,
     tail: async function* ({ runId, signal = new AbortController().signal }) {
       if (runId !== undefined) unwrap(await ledger.run(caller, runId))
       for await (const page of ledger.tail(caller, { kept: true, ...(runId !== undefined && { runId }) }, signal))

@@ -10,7 +10,7 @@ import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError, failureOf, LedgerRefused, RecordedFailure, RunWaiting } from '../errors.ts'
 import { RecordedHistory } from '../history/recorded-history.ts'
 import { type RecordedRun, readRun } from '../history/recorded-run.ts'
-import { mustBeWhole, redactedOutputError } from '../history/redacted-parts.ts'
+import { mustBeWhole, mustHaveInput, redactedOutputError } from '../history/redacted-parts.ts'
 import type { PriceTable } from '../models/price-table.ts'
 import { checkedJudge } from '../pipeline/judge.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
@@ -46,8 +46,11 @@ export interface RunRequest<Input> {
   readonly branchOf?: StartRun['branchOf']
   /** The call of another run that this run is the work of. */
   readonly childOf?: StartRun['childOf']
-  /** Called with the outcome of the run if its body threw. */
-  readonly onFailed?: (outcome: RunOutcome) => void
+  /** A worker carries on the run of the options' id as it is recorded. */
+  readonly worker?: StartRun['worker']
+  readonly onStarted?: (started: StartAnswer) => void
+  /** Called if the body threw: with the outcome of the run, and with the error that halted it in this process, if any. */
+  readonly onFailed?: (outcome: RunOutcome, halted?: Error) => void
 }
 
 /** Resolves with the output. An exception of the body rolls the run back and is rethrown as the same object. */
@@ -57,9 +60,13 @@ export async function liveRun<Input, Output>(
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   home.registry.mustBeWhole()
-  const { options, branchOf, childOf } = request
+  const { options, branchOf, childOf, worker } = request
   checkedJudge(options.judge)
-  const origin = { ...(branchOf !== undefined && { branchOf }), ...(childOf !== undefined && { childOf }) }
+  const origin = {
+    ...(branchOf !== undefined && { branchOf }),
+    ...(childOf !== undefined && { childOf }),
+    ...(worker !== undefined && { worker }),
+  }
   const start = { ...startRequest(options, body.name, home.registry.codecs), ...origin }
   const { name, traceparent } = { ...start, traceparent: options.traceparent }
   return inRunSpan({ name, traceparent }, (span) => startedRun(home, { ...request, start, span }, body))
@@ -72,52 +79,50 @@ interface StartedRun<Input> extends RunRequest<Input> {
 
 async function startedRun<Input, Output>(
   home: Home,
-  { options, branchOf, childOf, onFailed, start, span }: StartedRun<Input>,
+  { options, branchOf, childOf, onStarted, onFailed, start, span }: StartedRun<Input>,
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   const { connection, registry, counter } = home
-  const traced = span === undefined ? {} : { traceparent: span.traceparent }
-  const started = await connection.execute(options.id ?? '', { kind: 'start', body: start }, traced)
-  if (!started.ok) throw new LedgerRefused(started.problem)
-  const { runId } = started.body
-  const hasEnded = started.body.status !== 'open'
+  const started = await begun(connection, { start, span, onStarted })
+  const { runId } = started
+  const hasEnded = started.status !== 'open'
   const isChild = childOf !== undefined
   span?.set({
     'gen_ai.conversation.id': runId,
-    'countersign.run.resumed': started.body.resumed === true ? true : undefined,
+    'countersign.run.resumed': started.resumed === true ? true : undefined,
     'countersign.replayed': hasEnded ? true : undefined,
   })
-  if (hasEnded) return (await recordedEnd(home, { runId, isChild }, started.body)) as Awaited<Output>
+  if (hasEnded) return (await recordedEnd(home, { runId, isChild }, started)) as Awaited<Output>
 
-  const hasPast = started.body.resumed === true || branchOf !== undefined
+  const hasPast = started.resumed === true || branchOf !== undefined
   const record = hasPast ? await readRecord(connection, runId) : undefined
   if (record !== undefined && branchOf !== undefined) mustBeWhole(record)
   if (record?.rollbacks.some(({ scope }) => scope === undefined))
     return finishRollback(home, { runId, isChild }, record)
   const session = new Session({
     runId,
-    startedAt: started.body.startedAt ?? '',
+    startedAt: started.startedAt ?? '',
     registry,
-    live: { connection, fence: started.body.fence },
+    live: { connection, fence: started.fence },
     ...(record !== undefined && {
       history: new RecordedHistory(
         record,
         branchOf === undefined ? 'resume-diverged' : 'branch-diverged',
-        callKeyIn(started.body),
+        callKeyIn(started),
       ),
     }),
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(counter !== undefined && { counter }),
-    valueMaxBytes: started.body.valueMaxBytes,
-    claimFirst: started.body.claimFirst,
-    policy: started.body.policy ?? resolvePolicy(options.policy),
+    valueMaxBytes: started.valueMaxBytes,
+    claimFirst: started.claimFirst,
+    policy: started.policy ?? resolvePolicy(options.policy),
     prices: home.prices,
     judge: options.judge,
     whenOwned: options.whenOwned,
     whenWaiting: options.whenWaiting,
   })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [], ...(span && { span }) }
-  const run = runOf(execution, registry.codecs.decode(start.input ?? null) as Input)
+  const run = runOf(execution, registry.codecs.decode(await inputOf(connection, start, record)) as Input)
   try {
     const output = await runWithin(execution, () => body(run))
     return (await runWithin(execution, () => complete(session, connection, output))) as Awaited<Output>
@@ -126,12 +131,35 @@ async function startedRun<Input, Output>(
       endFailed(home, session, { error: readable(error), options, isChild }),
     )
     span?.set({ 'countersign.run.status': outcome.status })
-    onFailed?.(outcome)
+    onFailed?.(outcome, session.halted)
     noteOutcome(error, outcome)
     throw error
   } finally {
     session.close()
   }
+}
+
+interface Beginning extends Pick<StartedRun<never>, 'start' | 'span'> {
+  readonly onStarted: RunRequest<never>['onStarted']
+}
+
+async function begun(connection: Connection, { start, span, onStarted }: Beginning): Promise<StartAnswer> {
+  const traced = span === undefined ? {} : { traceparent: span.traceparent }
+  const started = await connection.execute(start.id ?? '', { kind: 'start', body: start }, traced)
+  if (!started.ok) throw new LedgerRefused(started.problem)
+  onStarted?.(started.body)
+  return started.body
+}
+
+/** A worker has the input from the record only. */
+async function inputOf(
+  connection: Connection,
+  { id = '', input = null, worker }: StartRun,
+  record?: RecordedRun,
+): Promise<Json> {
+  if (worker === undefined || record === undefined) return input
+  mustHaveInput(record)
+  return memberValue(connection, { runId: id, body: record, name: 'input' })
 }
 
 /** Key that the ledger returns only to the owner of the run; it finds calls whose arguments were left out of the record. */
@@ -230,8 +258,10 @@ interface Ended {
   readonly isChild: boolean
 }
 
-/** The run ended before: returns its output or throws its failure. */
-async function recordedEnd(home: Home, ended: Ended, body: StartAnswer): Promise<unknown> {
+type RecordedEnd = Pick<StartAnswer, 'status' | 'output' | 'outputRef' | 'outputRedacted' | 'error'>
+
+/** The run has ended: returns its output or throws its failure. */
+export async function recordedEnd(home: Home, ended: Ended, body: RecordedEnd): Promise<unknown> {
   const { runId } = ended
   if (body.outputRedacted !== undefined) throw redactedOutputError(runId)
   if (body.status === 'completed') {

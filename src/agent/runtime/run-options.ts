@@ -65,6 +65,14 @@ export interface RunOptions<Input = unknown> {
   readonly whenWaiting?: 'wait' | 'leave'
 }
 
+/** Options of a run that a worker carries on. */
+export interface StartOptions extends Pick<RunOptions, 'id' | 'tags' | 'budget' | 'policy'> {
+  /** The run is started once, however often it is requested with this id, name and input. Default: a new id. */
+  readonly id?: string
+  /** The time before which no worker takes the run, or milliseconds from now. Default: at once. */
+  readonly after?: Date | number
+}
+
 const COST = /^(\S+) ([A-Z]{3})$/
 
 /** Builds the request that starts the run. Throws `not-recordable` and `invalid-budget`. */

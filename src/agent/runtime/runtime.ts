@@ -26,6 +26,8 @@ import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
 import { type SentSignal, type SignalOptions, sendSignal } from '../waits/send-signal.ts'
 import type { RunWaitNotice } from '../waits/wait-notice.ts'
+import { type ResultOptions, resultOf, type StartedRun, startForWorkers } from '../workers/start.ts'
+import { startWorker, type Worker, type WorkerOptions } from '../workers/worker.ts'
 import { type Approvals, approvalsOf } from './approvals.ts'
 import { checkRun } from './check-run.ts'
 import type { Connection, TailedEvent } from './connection.ts'
@@ -35,7 +37,7 @@ import type { RunFilter, RunSummary, TailOptions } from './read-types.ts'
 import { listedRuns, tailed } from './reads.ts'
 import { type RecoverOptions, type Recovery, recover } from './recover.ts'
 import { type Resolution, type ResolvedCall, resolveCall } from './resolve-call.ts'
-import type { RunOptions } from './run-options.ts'
+import type { RunOptions, StartOptions } from './run-options.ts'
 import { RunningRuns } from './running-runs.ts'
 
 /**
@@ -78,6 +80,21 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
     body: Body<Input, Output, Keeps>,
   ): Promise<Recorded<Awaited<Output>, Keeps>>
   run<Output>(body: Body<null, Output, Keeps>): Promise<Recorded<Awaited<Output>, Keeps>>
+  /**
+   * Records a run without carrying it: a worker that has code of this name takes it, in this process or in another one. With an `id`, starting the same run
+   * again has no further effect. Throws `not-recordable`, `invalid-option`, and `LedgerRefused`: `run-exists`.
+   */
+  start(name: string, input?: unknown, options?: StartOptions): Promise<StartedRun>
+  /**
+   * Waits for the end of a run, whoever carries it, and returns its output. Throws `run-failed`, `run-rolled-back` (`outcomeOf(error)` has the rollback), and
+   * the signal's reason.
+   */
+  result<Output = Json>(runId: string, options?: ResultOptions): Promise<Output>
+  /**
+   * Starts a worker: it carries on open runs of its names once they can go on (started, granted, signalled, due, resolved, or left by a process that died),
+   * until it is stopped. Any number of workers share the runs. Close the runtime after the worker has stopped. Throws `invalid-option`.
+   */
+  worker(options: WorkerOptions<Keeps>): Worker
   /**
    * Runs a sequence of calls as a run of its own; the result reports how each step ended. Never throws for the failure of a step, except if a value is too
    * large to record.
@@ -182,6 +199,13 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
       typeof options === 'function'
         ? open(() => startRun(home, {}, options))
         : open(() => startRun(home, options, body ?? (() => undefined))),
+    start: (name: string, input?: unknown, options?: StartOptions) =>
+      open(() => startForWorkers(home, { name, input }, options)),
+    result: (runId: string, options?: ResultOptions) => open(() => resultOf(home, runId, options)),
+    worker: (options: WorkerOptions) => {
+      if (closed !== undefined) throw new AgentError('closed', `${connection.place} was closed`)
+      return startWorker(home, options)
+    },
     saga: (steps: SagaSteps, options: RunOptions = {}) =>
       open(async () => {
         checkRun('saga', options)

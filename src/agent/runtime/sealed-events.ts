@@ -19,12 +19,13 @@ interface ReadEvent {
   readonly kept?: KeptValues | undefined
 }
 
-/** Converts an event to the form that a tail returns. */
+/** Converts an event to the form that a tail returns. Each member is named: `data` and `digest` of an event in this process are accessors. */
 export function tailedEvent({
   header,
+  data,
   digest,
   seal,
-  ...body
+  kept,
 }: {
   readonly header: object
   readonly data: JsonObject
@@ -42,7 +43,7 @@ export function tailedEvent({
       type: String(type),
       time: String(time),
       actor: String(actor),
-      data: readableData(body),
+      data: readableData({ data, kept }),
       digest,
     },
     ...(seal !== undefined && { seal }),

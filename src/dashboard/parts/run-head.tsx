@@ -34,6 +34,7 @@ export function RunHead({ run, caller, csrf }: RunHeadProps) {
     seal,
     inDoubtCalls,
     overdue: openCalls.some((call) => call.overdue === true),
+    stuck: run.stuck,
   }
   return (
     <div class="run-head">

@@ -4,7 +4,7 @@ import { eventPath, refusalPath, resolvePath, suspectsPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import type { Mark, RunStory, Span } from '../story/story-parts.ts'
 import { Data, Time } from './data.tsx'
-import { Waits } from './run-waits.tsx'
+import { Stuck, Waits } from './run-waits.tsx'
 
 /** Newest first; the picture shows all. */
 const REFUSALS_SHOWN = 5
@@ -17,7 +17,8 @@ export function RunNotices({ run, story }: { readonly run: Run; readonly story: 
   const doubtful = run.openCalls.filter(({ status }) => status === 'in-doubt')
   const overdue = run.openCalls.filter((call) => call.overdue === true && call.status !== 'in-doubt')
   const standing = story.spans.filter((span) => isLeftStanding(span, story))
-  const quiet = run.waiting.length === 0 && run.heldSignals.length === 0 && run.suspectsTotal === undefined
+  const { waiting, heldSignals, suspectsTotal, stuck } = run
+  const quiet = waiting.length + heldSignals.length === 0 && (suspectsTotal ?? stuck) === undefined
   if (quiet && [shown, standing, doubtful, overdue].every((each) => each.length === 0)) return null
   return (
     <section aria-label="What needs a look" class="notices">
@@ -37,6 +38,7 @@ export function RunNotices({ run, story }: { readonly run: Run; readonly story: 
       <OpenSuspects run={run} />
       <NotUndone run={run} spans={standing} story={story} />
       <OpenCalls run={run} story={story} calls={doubtful} what="outcome is not known: someone has to resolve it" />
+      <Stuck run={run} />
       <Waits run={run} />
       <OpenCalls run={run} story={story} calls={overdue} what="lease is over and no outcome was recorded" />
     </section>

@@ -1,4 +1,4 @@
-/** @module The open waits of a run (decisions, signals, times), and the signals that no wait has taken yet. */
+/** @module The open waits of a run (decisions, signals, times), the signals that no wait has taken yet, and why no worker carries it on. */
 import { plural } from '../format.ts'
 import { approvalPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
@@ -47,6 +47,29 @@ export function Waits({ run }: { readonly run: Run }) {
           </ul>
         </>
       )}
+    </div>
+  )
+}
+
+/** The code of the run's last worker could not carry it on. */
+export function Stuck({ run }: { readonly run: Run }) {
+  const { stuck } = run
+  if (stuck === undefined) return null
+  return (
+    <div class="notice notice-warn">
+      <h2>
+        The run is stuck: its worker could not carry it on, {plural(stuck.attempts, 'time')} in a row since{' '}
+        <Time time={stuck.since} />
+      </h2>
+      <p>
+        <code>
+          <Data text={stuck.code} />
+        </code>
+        : <Data text={stuck.message} />
+      </p>
+      <p class="muted">
+        It is tried again after <Time time={stuck.until} />, or when something comes for it.
+      </p>
     </div>
   )
 }

@@ -8,11 +8,13 @@ export interface StatusBadgeProps {
   readonly compensation?: string | undefined
   readonly inDoubtCalls?: number
   readonly overdue?: boolean | undefined
+  /** The code of its worker cannot carry it on. */
+  readonly stuck?: object | undefined
   /** An event of the run is recorded as broken. */
   readonly seal?: 'invalid' | undefined
 }
 
-export function StatusBadge({ status, compensation, inDoubtCalls = 0, overdue = false, seal }: StatusBadgeProps) {
+export function StatusBadge({ status, compensation, inDoubtCalls = 0, overdue = false, stuck, seal }: StatusBadgeProps) {
   const { kind, text } = verdictMark(compensation) ?? { kind: status, text: compensation ?? status }
   return (
     <span class="badges">
@@ -32,6 +34,12 @@ export function StatusBadge({ status, compensation, inDoubtCalls = 0, overdue = 
         <>
           {' '}
           <Badge kind="warn" text="overdue" />
+        </>
+      )}
+      {stuck !== undefined && (
+        <>
+          {' '}
+          <Badge kind="warn" text="stuck" />
         </>
       )}
     </span>

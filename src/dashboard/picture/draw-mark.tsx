@@ -142,6 +142,8 @@ function glyph(kind: string, x: number, y: number): string {
       return `M${x - 4} ${y - 5}v5c0 3 2 4 4 4h4m-3-3 3 3-3 3`
     case 'resumed':
       return `M${x - 4.5} ${y}a4.5 4.5 0 1 1 1.5 3.4m-1.6-3.4 0 3.6 3.2-.2`
+    case 'left':
+      return `M${x + 4.5} ${y}h-9m3.5-3.5-3.5 3.5 3.5 3.5`
     case 'withheld':
       return `M${x - 5} ${y}h10m-10-3.5h4m2 0h4m-10 7h6`
     default:

@@ -32,6 +32,7 @@ const MARKS: Readonly<Record<MarkKind, string>> = {
   bounds: 'what an agent may read and write, or what its tools are',
   related: 'another run begun from here',
   resumed: 'taken up by another process',
+  left: 'left open by its process',
   withheld: 'value or call left out of the record, or a key disclosed',
   other: 'event of a later release',
 }

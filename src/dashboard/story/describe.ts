@@ -49,7 +49,8 @@ const WAIT_ENDS = {
 
 /** Ignored types need no more text than `labelled` provides. */
 const TEXTS = {
-  ...ignore('RunResumed', 'RunBranched', 'RunCompleted', 'RedactionChanged', 'RunKeyDisclosed', 'ToolCallLeaseRenewed'),
+  ...ignore('RunResumed', 'RunLeft', 'RunCarried', 'RunBranched', 'RunCompleted', 'RedactionChanged'),
+  ...ignore('RunKeyDisclosed', 'ToolCallLeaseRenewed'),
   ...ignore('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
   ...ignore('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'ReservationExpired'),
   ...ignore('ForkStarted', 'BranchOffered', 'BranchReceived'),

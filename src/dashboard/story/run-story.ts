@@ -91,7 +91,7 @@ const placeOf = ({ type, revision, time }: RecordedEvent['header']) => ({ type, 
 
 /** Event types that the picture shows in another way, or not at all, are ignored: calls, snapshots, leases, reservations. */
 const MARKS = {
-  ...ignore('SnapshotTaken', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...ignore('SnapshotTaken', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'RunCarried'),
   ...ignore('ReservationExpired', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
   ...ignore('ToolCallInDoubt', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'),
   ...ignore('CompensationInDoubt'),
@@ -131,6 +131,10 @@ const MARKS = {
   RunFailed: ({ header, data }) => ({
     ...placeOf(header),
     ...{ kind: 'failed', lane: '', text: data.error.message.slice(0, TEXT_CHARS) },
+  }),
+  RunLeft: ({ header, data: { because, error } }) => ({
+    ...placeOf(header),
+    ...{ kind: 'left', lane: '', text: error === undefined ? because : leftText(error) },
   }),
   RunResumed: ({ header, data }) => ({ ...placeOf(header), kind: 'resumed', lane: '', text: `fence ${data.fence}` }),
 } satisfies MakeTable<RecordedEvent, RunStory, Mark>
@@ -181,4 +185,8 @@ export function lanesOf(marks: readonly Mark[], spans: readonly Span[]): readonl
   ]
   seen.sort((a, b) => a.revision - b.revision)
   return ['', ...new Set(seen.map(({ lane }) => lane).filter((lane) => lane !== ''))]
+}
+
+function leftText({ code, message }: { readonly code: string; readonly message: string }): string {
+  return `${code}: ${message}`.slice(0, TEXT_CHARS)
 }

@@ -47,6 +47,7 @@ export type MarkKind =
   | 'bounds'
   | 'related'
   | 'resumed'
+  | 'left'
   | 'withheld'
   /** An event of a type that this build does not know. */
   | 'other'

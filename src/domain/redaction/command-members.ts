@@ -31,6 +31,7 @@ const REASON_MAX = 4096
 const SHORT_REASON_MAX = 1024
 const MESSAGE_MAX = 16_384
 const NAME_MAX = 256
+const LEFT_MAX = 2000
 const FINDING_MAX = 2048
 
 const failure = (name: string): ValueMember[] => [
@@ -95,5 +96,7 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
   join: NONE,
   capture: { values: [], names: ['gap/server', 'definitions/server', 'definitions/tools'] },
   complete: { values: [any('output')], names: [] },
+  leave: { values: [text('error/message', LEFT_MAX)], names: [] },
+  carry: NONE,
   fail: { values: failure('error'), names: [] },
 }

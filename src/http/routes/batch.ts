@@ -13,7 +13,7 @@ import type { Principal } from '../../signing/tokens.ts'
 import { json, problemResponse } from '../answers.ts'
 import { batchDigest } from '../batch-digest.ts'
 import { checkBody, readJson } from '../body.ts'
-import { outcomeStatus, requestInfo, runPathOf } from '../command-route.ts'
+import { moreRefusal, outcomeStatus, requestInfo, runPathOf } from '../command-route.ts'
 import { NoQuery, validTraceparent } from '../parameters.ts'
 import { type Problem, problem, problemBody, problemOf, statusOf } from '../problems.ts'
 import type { CommandSpec, GuardedRoute, RequestContext } from '../route.ts'
@@ -133,7 +133,7 @@ const notAttempted = refusal('not-attempted', 'an earlier envelope of this run w
 function judgeItem(item: Item, ops: ReadonlyMap<string, BatchOp>, caller: Principal): Judged {
   const op = ops.get(item.op)
   if (op === undefined) return { path: '/v1/batch', problem: badItem('/op', `one of ${[...ops.keys()].join(', ')}`) }
-  const judged = op.spec.kind === 'start' ? judgeStart(item, op) : judgeOnRun(item, op, caller)
+  const judged = op.spec.kind === 'start' ? judgeStart(item, op, caller) : judgeOnRun(item, op, caller)
   const traceparent = validTraceparent(item.traceparent)
   return 'problem' in judged || traceparent === undefined
     ? judged
@@ -141,13 +141,13 @@ function judgeItem(item: Item, ops: ReadonlyMap<string, BatchOp>, caller: Princi
 }
 
 /** The run is named by the item or by the body, so that later items can refer to it. */
-function judgeStart(item: Item, op: BatchOp): Judged {
+function judgeStart(item: Item, op: BatchOp, caller: Principal): Judged {
   const { path } = op
   const { id = item.run } = item.body
   if (id === undefined) return { path, problem: badItem('/run', 'name the run, here or as the id in the body') }
   if (item.run !== undefined && id !== item.run)
     return { path, problem: badItem('/body/id', 'the item names another run') }
-  return judgeBody({ ...item.body, id }, { op, path, runId: String(id), on: '' })
+  return judgeBody({ ...item.body, id }, { op, path, runId: String(id), on: '' }, caller)
 }
 
 function judgeOnRun(item: Item, op: BatchOp, caller: Principal): Judged {
@@ -160,7 +160,7 @@ function judgeOnRun(item: Item, op: BatchOp, caller: Principal): Judged {
   const outside = accessRefusal(op.access, caller, run)
   if (outside !== undefined) return { path, problem: outside }
   if (!RUN_ID_PATTERN.test(run)) return { path, problem: noSuchRun }
-  return judgeBody(body, { op, path, runId: run, on })
+  return judgeBody(body, { op, path, runId: run, on }, caller)
 }
 
 const noSuchRun = refusal('run-not-found', 'there is no such run')
@@ -173,10 +173,12 @@ interface Target {
   readonly on: string
 }
 
-function judgeBody(input: JsonObject, { op, path, runId, on }: Target): Judged {
+function judgeBody(input: JsonObject, { op, path, runId, on }: Target, caller: Principal): Judged {
   const body = checkBody(op.spec.body, input)
   if (!body.ok) return { path, problem: body.problem }
-  return { path, op, item: { runId, command: op.spec.command(body.value, on) } }
+  const command = op.spec.command(body.value, on)
+  const lacking = moreRefusal(op.spec, command, caller)
+  return lacking === undefined ? { path, op, item: { runId, command } } : { path, problem: lacking }
 }
 
 function badItem(pointer: string, message: string): Problem {

@@ -2,17 +2,33 @@
 
 import { z } from 'zod'
 import { RewoundAnswer } from '../../../schemas/answers/handoffs.ts'
-import { ContextAnswer, EndAnswer, RunAnswer, RunsAnswer, StartAnswer } from '../../../schemas/answers/runs.ts'
+import {
+  CarriedAnswer,
+  ContextAnswer,
+  EndAnswer,
+  LeftAnswer,
+  RunAnswer,
+  RunsAnswer,
+  StartAnswer,
+} from '../../../schemas/answers/runs.ts'
 import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
+import { CarryRun, CompleteRun, FailRun, LeaveRun, Rollback, StartRun } from '../../../schemas/requests.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
-import { READ_PAYLOADS, READ_RUNS, WRITE_NAMED_RUNS, WRITE_RUNS } from '../../access/access.ts'
-import type { RunListFilter } from '../../ledger/ledger.ts'
+import {
+  READ_OWN_PAYLOADS,
+  READ_PAYLOADS,
+  READ_RUNS,
+  type TokenAccess,
+  WRITE_NAMED_RUNS,
+  WRITE_RUNS,
+} from '../../access/access.ts'
+import type { Command, RunListFilter } from '../../ledger/ledger.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
-import { CursorText, Limit, PAGE_DEFAULT, Positive, Text, Whole } from '../parameters.ts'
+import { listDueRuns } from '../due-runs.ts'
+import { CursorText, Limit, PAGE_DEFAULT, Positive, Text, TextList, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
 import { noIndex, readAt } from '../read-at.ts'
 import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
@@ -30,6 +46,9 @@ const ListQuery = z.strictObject({
   inDoubt: z.literal('true', 'takes true').optional(),
   overdue: z.literal('true', 'takes true').optional(),
   waiting: z.literal('true', 'takes true').optional(),
+  due: z.literal('true', 'takes true').optional(),
+  names: TextList.optional(),
+  versions: TextList.optional(),
   since: Instant.optional(),
   until: Instant.optional(),
   /** Size of the log, in events. */
@@ -37,6 +56,11 @@ const ListQuery = z.strictObject({
   cursor: CursorText.optional(),
   limit: Limit.optional(),
 })
+
+/** Who starts a run again knows its input. A worker need not, and is answered with what the run recorded, or with the key to it. */
+function ofWorker(command: Command): TokenAccess | undefined {
+  return command.kind === 'start' && command.body.worker !== undefined ? READ_OWN_PAYLOADS : undefined
+}
 
 const RunQuery = z.strictObject({ asOf: Positive.optional(), revision: Whole.optional() })
 
@@ -52,12 +76,13 @@ export const runRoutes: readonly GuardedRoute[] = [
     takesValue: true,
     body: StartRun,
     command: (body) => ({ kind: 'start', body }),
+    moreFor: ofWorker,
     answer: StartAnswer,
     location: (_, runPath) => runPath,
   }),
   readRoute({
     path: '/v1/runs',
-    summary: 'List runs, newest first',
+    summary: 'List runs, newest first; or those that a worker may carry on, by when they became due',
     tag,
     answer: RunsAnswer,
     access: READ_RUNS,
@@ -92,6 +117,26 @@ export const runRoutes: readonly GuardedRoute[] = [
     answer: RewoundAnswer,
     body: Rollback,
     command: (body) => ({ kind: 'rollback', body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/leave',
+    summary: 'Leave a run open: a worker carries it on when a wait of it ends, or after a while',
+    tag,
+    access: WRITE_RUNS,
+    kind: 'leave',
+    answer: LeftAnswer,
+    body: LeaveRun,
+    command: (body) => ({ kind: 'leave', body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/carry',
+    summary: 'Say that the code of a worker still carries the run, so that no other worker takes it',
+    tag,
+    access: WRITE_RUNS,
+    kind: 'carry',
+    answer: CarriedAnswer,
+    body: CarryRun,
+    command: (body) => ({ kind: 'carry', body }),
   }),
   commandRoute({
     path: '/v1/runs/{run}/complete',
@@ -167,7 +212,9 @@ type ListContext = RequestContext<z.output<typeof ListQuery>>
 
 async function listRuns(context: ListContext): Promise<Response> {
   const { deps, caller, path, query, access } = context
-  const { cursor, limit = PAGE_DEFAULT, asOf: size, ...filters } = query
+  const { due, names, versions, ...listed } = query
+  if ((due ?? names ?? versions) !== undefined) return listDueRuns(context)
+  const { cursor, limit = PAGE_DEFAULT, asOf: size, ...filters } = listed
   if (size !== undefined) return listRunsAsOf(context, size)
   const scope = ['runs', caller.tenant, filters]
   const place = cursor === undefined ? undefined : decodeCursor(deps.ledger.places, scope, cursor)
@@ -188,7 +235,7 @@ async function listRuns(context: ListContext): Promise<Response> {
 /** Lists runs as of a size of the log: a page may hold fewer runs than its limit even though another page follows. */
 async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Response> {
   const { deps, caller, path, query, access } = context
-  const { cursor, limit = PAGE_DEFAULT, asOf: _, ...filters } = query
+  const { cursor, limit = PAGE_DEFAULT, asOf: _, due: __, names: ___, versions: ____, ...filters } = query
   const { audit, places } = deps.ledger
   if (audit === undefined) return problemResponse(noIndex, path)
   const scope = ['runs', caller.tenant, { asOf: treeSize, ...filters }]
@@ -206,7 +253,7 @@ async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Res
   return json(200, { items, nextCursor, asOf: asOf.eventId })
 }
 
-type ListFilters = Omit<z.output<typeof ListQuery>, 'cursor' | 'limit' | 'asOf'>
+type ListFilters = Omit<z.output<typeof ListQuery>, 'cursor' | 'limit' | 'asOf' | 'due' | 'names' | 'versions'>
 
 function filterOf({ inDoubt, overdue, waiting, ...texts }: ListFilters): Omit<RunListFilter, 'limit'> {
   return {

@@ -75,6 +75,8 @@ export function runBody(
     calls: Object.keys(state.calls).length,
     openCalls: open,
     ...waitingBody(state),
+    ...(state.version === undefined ? {} : { version: state.version }),
+    ...(state.stuck === undefined || state.status !== 'open' ? {} : { stuck: { ...state.stuck } }),
     ...(state.openFork === undefined ? {} : { openFork: state.openFork }),
     ...runOrigin(state),
     children: childrenOf(state),

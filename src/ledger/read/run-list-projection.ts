@@ -1,10 +1,11 @@
 /** @module The projection of the store onto the run list: every event of a run updates its row, and recorded faults are collected. */
 
+import { wakeParent, wakesAt } from '../../../projections/run-due.ts'
 import { RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../../projections/run-row.ts'
 import { EVENTS, type EventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { parseJson } from '../../../schemas/json.ts'
-import { parseStream } from '../../../schemas/names.ts'
+import { parseStream, runStream } from '../../../schemas/names.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { FaultRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
@@ -16,6 +17,9 @@ import { isOfRows, ViewBehindError } from './view-behind.ts'
 export function runListReached(views: Pick<ViewStore, 'checkpoint'>): ViewCheckpoint | undefined {
   return views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
 }
+
+/** Runs within runs are nested far less deeply. */
+const LEVELS_MAX = 64
 
 type FollowedStore = Pick<EventStore, 'readAll' | 'recordAt' | 'end' | 'comparePositions'>
 
@@ -85,9 +89,26 @@ export class RunListProjection {
       const known = touched.get(record.stream) ?? this.#load(name.tenant, name.runId)
       known.state = foldRecord(known.state, record)
       touched.set(record.stream, known)
+      this.#wakeParent(touched, known)
     }
     const last = page.at(-1)
     return last === undefined || this.#save({ touched: [...touched.values()], faults }, last, from)
+  }
+
+  /** A run within a run is carried on with it, so what may let it continue makes the outer run due. */
+  #wakeParent(touched: Map<string, Touched>, { tenant, state }: Touched): void {
+    let inner = state
+    // Bounded: records that somebody else added to the store may name a run as its own parent.
+    for (let level = 0; level < LEVELS_MAX && inner?.status === 'open'; level += 1) {
+      const wakes = wakesAt(inner.due)
+      const { parent } = inner.due
+      if (wakes === undefined || parent === undefined) return
+      const stream = runStream(tenant, parent)
+      const outer = touched.get(stream) ?? this.#load(tenant, parent)
+      touched.set(stream, outer)
+      if (outer.state !== undefined) wakeParent(outer.state.due, wakes)
+      inner = outer.state
+    }
   }
 
   #save(

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Loss } from '../../../schemas/loss.ts'
 import { runStream } from '../../../schemas/names.ts'
-import { withinRun } from '../../access/check-access.ts'
+import { ofWholeRuns, withinRun } from '../../access/check-access.ts'
 import { withTimeout } from '../../resources/with-timeout.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { readWhole } from '../../store/derived-file.ts'
@@ -11,7 +11,7 @@ import { type EventStore, type Position, StoreUnavailableError, StreamDeletedErr
 import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Followed } from '../followed.ts'
 import { type Indexing, LOCAL } from '../indexing.ts'
-import type { Caller, RunListFilter } from '../ledger.ts'
+import type { Caller, DueQuery, DueRuns, RunListFilter } from '../ledger.ts'
 import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { RunListProjection, runListReached } from './run-list-projection.ts'
 import { leaseOverBefore, rowBody } from './run-row-fold.ts'
@@ -91,6 +91,26 @@ export class RunList implements Disposable {
       const rows = isForeign ? [] : await this.#rowsOf(own, caller.pace)
       const sealOf = this.sealsOf(tenant, await this.#cut(rows))
       return { items: rows.map((row) => shownRow(row, leaseOverAt, sealOf(row.runId))), asOf }
+    })
+  }
+
+  /** Runs that a worker may carry on now, in the order in which they became due, and the time at which the next one does (RUN-222). */
+  async due(caller: Caller, query: DueQuery): Promise<DueRuns> {
+    const outside = ofWholeRuns(caller)
+    if (outside !== undefined) throw new RangeError(outside.detail)
+    return readWhole(this.#views, async () => {
+      await withTimeout(this.catchUp(), this.#indexing.remote === undefined ? Number.POSITIVE_INFINITY : WAIT_MS, late)
+      const nowMs = this.#nowMs()
+      const { tenant } = caller
+      const filter = { ...query, tenant, dueBy: new Date(nowMs).toISOString() }
+      const rows = this.#views.dueRuns(filter)
+      const sealOf = this.sealsOf(tenant, await this.#cut(rows))
+      const nextAt = this.#views.nextDue(filter)
+      return {
+        items: rows.map((row) => shownRow(row, leaseOverBefore(nowMs), sealOf(row.runId))),
+        asOf: this.#checkpoint()?.position,
+        ...(nextAt !== undefined && { nextMs: Math.max(0, Date.parse(nextAt) - nowMs) }),
+      }
     })
   }
 

@@ -2,6 +2,7 @@
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import {
+  dueAtOf,
   endsCall,
   evolveRunRow,
   isInRow,
@@ -54,6 +55,8 @@ export function rowOf(tenant: string, runId: string, state: RunRowState): RunRow
   const { name, status, tags, actor, startedAt, updatedAt, revision, step, rejections, calls, budget } = state
   const approvals = status === 'open' ? Object.keys(state.approvals).length : 0
   const waits = status === 'open' ? Object.keys(state.waits).length : 0
+  const { fence, version, stuck } = state.due
+  const dueAt = dueAtOf(state)
   return {
     tenant,
     runId,
@@ -74,6 +77,10 @@ export function rowOf(tenant: string, runId: string, state: RunRowState): RunRow
     suspects: status === 'open' && state.suspect === true,
     openCalls: openCallsOf(state),
     ...leasesOf(state),
+    fence,
+    ...(dueAt === undefined ? {} : { dueAt }),
+    ...(version === undefined ? {} : { version }),
+    ...(stuck === undefined || status !== 'open' ? {} : { stuck }),
     ...(state.compensation === undefined ? {} : { compensation: state.compensation }),
     tokens: budget.spend.tokens,
     cost: budget.spend.cost,
@@ -87,8 +94,14 @@ export function rowBody(
   { tenant: _, fold: __, suspects: ___, leaseUntil, ...row }: RunRow,
   leaseOverAt: string,
 ): JsonObject {
+  const { stuck, ...shown } = row
   const isOverdue = leaseUntil !== undefined && leaseUntil < leaseOverAt
-  return { ...row, ...(leaseUntil !== undefined && { leaseUntil }), ...(isOverdue && { overdue: true }) }
+  return {
+    ...shown,
+    ...(stuck !== undefined && { stuck: { ...stuck } }),
+    ...(leaseUntil !== undefined && { leaseUntil }),
+    ...(isOverdue && { overdue: true }),
+  }
 }
 
 /** Leases that ended before this time have expired at `ms`; RFC 3339, UTC. */

@@ -31,6 +31,8 @@ const OUTCOMES = {
   ...ignore(
     'RunStarted',
     'RunResumed',
+    'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

@@ -26,6 +26,8 @@ const RESPONSES = {
   ...ignore(
     'RunStarted',
     'RunResumed',
+    'RunLeft',
+    'RunCarried',
     'RedactionChanged',
     'RunCompleted',
     'RunFailed',
@@ -111,6 +113,8 @@ const CONSEQUENCES = {
     false,
     'RunStarted',
     'RunResumed',
+    'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

@@ -46,6 +46,8 @@ const REFUSALS = {
   ...ignore(
     'RunStarted',
     'RunResumed',
+    'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',
@@ -163,6 +165,8 @@ const BODIES = {
   }),
   BudgetReleased: ({ data: { reservationId } }, state) => ({ reservationId, budget: budgetBody(state) }),
   ForkStarted: startedForkBody,
+  RunLeft: ({ data: { because, until } }) => ({ because, ...(until !== undefined && { until }) }),
+  RunCarried: ({ data: { fence } }) => ({ fence }),
   RunCompleted: (_, { status }) => ({ status }),
   RunFailed: (_, { status }) => ({ status }),
 } satisfies MakeTable<AnsweredEvent, RunState, JsonObject>

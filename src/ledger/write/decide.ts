@@ -32,6 +32,7 @@ import { decideRelease, decideSettleReservation, decideUsage } from '../../domai
 import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
 import { decideSignal, decideWait } from '../../domain/waits.ts'
+import { decideCarried, decideLeave } from '../../domain/worker.ts'
 import {
   checkAgentSignature,
   ENVELOPE_TYP,
@@ -186,10 +187,27 @@ function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput)
       return decideJoin(state, { ...command, eventAt: (at) => events?.get(at) }, handoffEnv(run, env))
     case 'capture':
       return decideCapture(state, command.body)
+    default:
+      return decideOnLife(state, command, env)
+  }
+}
+
+type LifeCommand = Extract<
+  RunCommand,
+  { kind: 'child-started' | 'branched' | 'leave' | 'carry' | 'complete' | 'fail' | 'disclose' }
+>
+
+/** What becomes of the run as a whole. */
+function decideOnLife(state: RunState, command: LifeCommand, env: Env): Decision {
+  switch (command.kind) {
     case 'child-started':
       return decideChildStarted(state, command.body)
     case 'branched':
       return decideBranched(state, command.body)
+    case 'leave':
+      return decideLeave(state, command.body, env)
+    case 'carry':
+      return decideCarried(state, command.body)
     case 'complete':
       return decideComplete(state, command.body, env)
     case 'fail':

@@ -220,6 +220,8 @@ const LEFT_BYTES = {
     EVENT_BYTES,
     'RunStarted',
     'RunResumed',
+    'RunLeft',
+    'RunCarried',
     'RunBranched',
     'ChildRunStarted',
     'RunCompleted',

@@ -1,5 +1,6 @@
 /** @module Converts rows of the run list to columns, and builds the query that lists them. The SQL is fixed text; a request supplies values only. */
 import { parseJson } from '../../../schemas/json.ts'
+import type { StuckState } from '../../../schemas/run-status.ts'
 import { runSearchText, searchedText } from '../run-search-text.ts'
 import type { RunFilter, RunRow } from '../view-store.ts'
 
@@ -27,6 +28,11 @@ export interface RunColumns {
   readonly open_calls: number
   readonly in_doubt_calls: number
   readonly lease_until: string | null
+  readonly fence: number
+  readonly due_at: string | null
+  readonly version: string | null
+  /** JSON. */
+  readonly stuck: string | null
   readonly compensation: string | null
   readonly tokens: number
   readonly cost: string | null
@@ -49,6 +55,10 @@ export function toRunColumns(row: RunRow): RunColumns {
     open_calls: row.openCalls,
     in_doubt_calls: row.inDoubtCalls,
     lease_until: row.leaseUntil ?? null,
+    fence: row.fence,
+    due_at: row.dueAt ?? null,
+    version: row.version ?? null,
+    stuck: row.stuck === undefined ? null : JSON.stringify(row.stuck),
     compensation: row.compensation ?? null,
     cost: row.cost ?? null,
     currency: row.currency ?? null,
@@ -70,6 +80,10 @@ export function fromRunRow(columns: RunColumns): RunRow {
     inDoubtCalls: columns.in_doubt_calls,
     ...(columns.principal === null ? {} : { principal: columns.principal }),
     ...(columns.lease_until === null ? {} : { leaseUntil: columns.lease_until }),
+    fence: columns.fence,
+    ...(columns.due_at === null ? {} : { dueAt: columns.due_at }),
+    ...(columns.version === null ? {} : { version: columns.version }),
+    ...(columns.stuck === null ? {} : { stuck: parseJson<StuckState>(columns.stuck) }),
     ...(columns.compensation === null ? {} : { compensation: columns.compensation }),
     ...(cost === null ? {} : { cost }),
     ...(currency === null ? {} : { currency }),

@@ -1,6 +1,7 @@
 /** @module The views' file: tables that are rebuilt from the event store if they are lost, damaged or of another version. */
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type {
+  DueFilter,
   FaultRow,
   FoldRow,
   RunFilter,
@@ -111,6 +112,18 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     return this.#statements.callsInDoubt.get(runs) ?? 0
   }
 
+  dueRuns({ names, ...filter }: DueFilter): readonly RunRow[] {
+    // Places first, from the index alone: of the rows, which may be large, only those of the answer are read.
+    const places = names.flatMap((name) => this.#statements.dueRuns.all(dueParameters(filter, name)))
+    const first = places.sort(byDueTime).slice(0, filter.limit)
+    return first.flatMap(({ runId }) => this.runRow(filter.tenant, runId) ?? [])
+  }
+
+  nextDue({ names, ...filter }: DueFilter): string | undefined {
+    const times = names.flatMap((name) => this.#statements.nextDue.get(dueParameters(filter, name)) ?? [])
+    return times.sort()[0]
+  }
+
   note(name: string): string | undefined {
     return this.#statements.note.get(name)
   }
@@ -160,6 +173,23 @@ const SEALED_AS = 'views'
 
 type RowAt = { readonly get: (...key: readonly (string | number)[]) => number | undefined }
 
+function dueParameters({ tenant, versions, dueBy, limit }: Omit<DueFilter, 'names'>, name: string): object {
+  return { tenant, name, dueBy, limit, versions: versions === undefined ? null : JSON.stringify(versions) }
+}
+
+interface DuePlace {
+  readonly dueAt: string
+  readonly runId: string
+}
+
+const byDueTime = (a: DuePlace, b: DuePlace): number => {
+  const [first, second] = [`${a.dueAt} ${a.runId}`, `${b.dueAt} ${b.runId}`]
+  return first < second ? -1 : Number(first > second)
+}
+
+const ANY_VERSION =
+  '(@versions IS NULL OR version IS NULL OR version IN (SELECT value FROM json_each(@versions)))'
+
 function prepareStatements(db: Database) {
   return {
     checkpoint: db.prepare<unknown[], ViewCheckpoint>(
@@ -171,9 +201,9 @@ function prepareStatements(db: Database) {
     runRow: db.prepare<unknown[], RunColumns>('SELECT * FROM runs WHERE tenant = ? AND run_id = ?'),
     saveRun: db.prepare(`INSERT OR REPLACE INTO runs
       (tenant, run_id, name, status, tags, agents, actor, principal, search, started_at, updated_at, revision, step, rejections, calls, waiting, approvals, suspects,
-        open_calls, in_doubt_calls, lease_until, compensation, tokens, cost, currency, fold)
+        open_calls, in_doubt_calls, lease_until, fence, due_at, version, stuck, compensation, tokens, cost, currency, fold)
       VALUES (@tenant, @run_id, @name, @status, @tags, @agents, @actor, @principal, @search, @started_at, @updated_at, @revision, @step, @rejections, @calls, @waiting,
-        @approvals, @suspects, @open_calls, @in_doubt_calls, @lease_until, @compensation, @tokens, @cost, @currency, @fold)`),
+        @approvals, @suspects, @open_calls, @in_doubt_calls, @lease_until, @fence, @due_at, @version, @stuck, @compensation, @tokens, @cost, @currency, @fold)`),
     runAt: db.prepare<unknown[], number>('SELECT rowid FROM runs WHERE tenant = ? AND run_id = ?').pluck(),
     checkpointAt: db.prepare<unknown[], number>('SELECT rowid FROM checkpoints WHERE projection = ?').pluck(),
     faults: db.prepare<unknown[], FaultRow>(`SELECT tenant, stream, revision, code, found_at AS foundAt FROM faults
@@ -182,6 +212,12 @@ function prepareStatements(db: Database) {
       VALUES (@tenant, @stream, @revision, @code, @found_at)`),
     faultAt: db
       .prepare<unknown[], number>('SELECT rowid FROM faults WHERE tenant = ? AND stream = ? AND revision = ?')
+      .pluck(),
+    dueRuns: db.prepare<unknown[], DuePlace>(`SELECT due_at AS dueAt, run_id AS runId FROM runs INDEXED BY runs_due
+      WHERE tenant = @tenant AND name = @name AND due_at IS NOT NULL AND due_at <= @dueBy AND ${ANY_VERSION} ORDER BY due_at, run_id LIMIT @limit`),
+    nextDue: db
+      .prepare<unknown[], string>(`SELECT due_at FROM runs INDEXED BY runs_due
+        WHERE tenant = @tenant AND name = @name AND due_at IS NOT NULL AND due_at > @dueBy AND ${ANY_VERSION} ORDER BY due_at LIMIT 1`)
       .pluck(),
     callsInDoubt: db
       .prepare<unknown[], number>(

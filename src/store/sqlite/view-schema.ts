@@ -25,6 +25,10 @@ CREATE TABLE runs (
   open_calls INTEGER NOT NULL,
   in_doubt_calls INTEGER NOT NULL,
   lease_until TEXT,
+  fence INTEGER NOT NULL,
+  due_at TEXT,
+  version TEXT,
+  stuck TEXT,
   compensation TEXT,
   tokens INTEGER NOT NULL,
   cost TEXT,
@@ -37,6 +41,7 @@ CREATE INDEX runs_waiting ON runs (tenant, started_at DESC, run_id DESC) WHERE w
 CREATE INDEX runs_suspects ON runs (tenant, started_at DESC, run_id DESC) WHERE suspects > 0;
 CREATE INDEX runs_open_calls ON runs (tenant, started_at DESC, run_id DESC) WHERE open_calls > 0;
 CREATE INDEX runs_rolled_back ON runs (tenant, compensation, started_at DESC, run_id DESC) WHERE compensation IS NOT NULL;
+CREATE INDEX runs_due ON runs (tenant, name, due_at, run_id, version) WHERE due_at IS NOT NULL;
 CREATE TABLE checkpoints (
   projection TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
@@ -91,6 +96,10 @@ export const VIEWS_SEALED = [
         'open_calls',
         'in_doubt_calls',
         'lease_until',
+        'fence',
+        'due_at',
+        'version',
+        'stuck',
         'compensation',
       ],
       ...['tokens', 'cost', 'currency', 'fold'],

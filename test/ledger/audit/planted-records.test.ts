@@ -46,6 +46,18 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     type: 'RunStarted',
     data: { v: 2, name: {}, tags: { a: 1 }, budget: [] },
   },
+  'a resume whose fence is a list and whose hold is a text': {
+    type: 'RunResumed',
+    data: { v: 1, fence: [1], holdMs: 'long', version: {} },
+  },
+  'a leaving whose reason and times are objects': {
+    type: 'RunLeft',
+    data: { v: 1, fence: 1, because: {}, error: 'x', attempts: {}, since: {}, until: {} },
+  },
+  'a wait that fits its schema, until a time that is none': {
+    type: 'WaitStarted',
+    data: { v: 1, waitId: randomUUID(), key: `sha256:${'0'.repeat(64)}`, until: 'zzz' },
+  },
   'an agent that is an object': usage({ agent: { toString: 'x' }, usage: { tokens: 1 } }),
   'tokens that are a text': usage({ usage: { tokens: 'many', cost: '1' } }),
   'tokens beyond every integer': usage({ usage: { tokens: 1e300, cost: '1', currency: 'EUR' } }),
@@ -100,6 +112,38 @@ for (const [what, { type, header, data }] of Object.entries(PLANTED)) {
       assert.type(writer.event(event) + writer.rest(), 'string')
     }
   })
+}
+
+test('a run that names itself as the run around it keeps no list from going on, and a time that is none lets nobody ask for due runs without a pause (A192)', async () => {
+  await using store = openMemoryStore()
+  const ledger = await testLedger({ store })
+  await drive(ledger, 'r').start()
+  const stream = runStream(alice.tenant, 'self')
+  const childOf = { run: 'self', callId: randomUUID(), depth: 1 }
+  const planted = plant(stream, [
+    ['RunStarted', { v: 1, name: 'planted', tags: [], policy: {}, childOf }],
+    ['WaitStarted', { v: 1, waitId: randomUUID(), until: TIME }],
+  ])
+  assert.is((await store.append({ stream, expectedRevision: -1, records: planted })).kind, 'appended')
+  const never = runStream(alice.tenant, 'never')
+  const start = plant(never, [['RunStarted', { v: 1, name: 'planted', tags: [], policy: {}, after: 'zzz' }]])
+  assert.is((await store.append({ stream: never, expectedRevision: -1, records: start })).kind, 'appended')
+  const { items } = await ledger.ledger.listRuns(alice, { limit: 10 })
+  assert.equal(items.map(({ runId }) => runId).toSorted(), ['never', 'r', 'self'])
+  const wait = { waitMs: 0, signal: new AbortController().signal }
+  const due = await ledger.ledger.dueRuns(alice, { names: ['planted'], limit: 10 }, wait)
+  assert.equal(due.items, [])
+  assert.ok(Number(due.nextMs) > 0, 'a wait for it ends')
+})
+
+function plant(stream: string, bodies: readonly (readonly [type: string, data: JsonObject])[]) {
+  return bodies.map(([type, data], revision) => ({
+    ...record({ type, data: JSON.stringify(data) }),
+    header: JSON.stringify({
+      ...{ v: 1, id: randomUUID(), stream, revision, type, time: TIME, tenant: alice.tenant, actor: 'a' },
+      ...{ dataDigest: `sha256:${'0'.repeat(64)}`, kid: 'k1', mac: 'x' },
+    }),
+  }))
 }
 
 test.run()

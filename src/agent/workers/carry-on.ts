@@ -1,0 +1,136 @@
+/** @module Carries one recorded run on, and leaves it if it waits or if the code cannot carry it on (RUN-223 to RUN-226). */
+import type { StartAnswer } from '../../../schemas/answers/runs.ts'
+import type { LeaveRun, StartRun } from '../../../schemas/requests.ts'
+import { LedgerError, UnreachableError } from '../../client/errors.ts'
+import { AgentError, LedgerRefused, RunWaiting } from '../errors.ts'
+import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
+import type { RunOutcome } from '../saga/outcome.ts'
+import { thrownText } from '../thrown.ts'
+import { keepRun } from './keep-run.ts'
+
+interface Carrying {
+  readonly runId: string
+  readonly name: string
+  readonly body: Body<never, unknown>
+  readonly worker: NonNullable<StartRun['worker']>
+  /** The run is this worker's. */
+  readonly onStarted: () => void
+  /** How long the run is left alone if the code cannot carry it on, in milliseconds. */
+  readonly retryAfterMs: number
+}
+
+/**
+ * `ended`: completed or rolled back. `left`: it waits, or it now belongs to another owner. `missed`: it had ended, or another owner had it, before this worker
+ * took it. `refused`: it could not be taken, or not be left. `stuck`: the code cannot carry it on, and the run says so.
+ */
+export interface Carried {
+  readonly kind: 'ended' | 'left' | 'missed' | 'refused' | 'stuck'
+  readonly error?: unknown
+}
+
+/** How the code ended. */
+interface Life {
+  started?: StartAnswer
+  outcome?: RunOutcome
+  halted?: Error | undefined
+}
+
+/** Never throws. What is thrown may be anything, also what cannot be read. */
+export async function carryOn(home: Home, carrying: Carrying): Promise<Carried> {
+  try {
+    return await carried(home, carrying)
+  } catch (error) {
+    return { kind: 'refused', error }
+  }
+}
+
+async function carried(home: Home, carrying: Carrying): Promise<Carried> {
+  const { runId, name, body, worker, onStarted } = carrying
+  const life: Life = {}
+  const kept = keepRun(home.connection, runId, worker.holdMs)
+  try {
+    await liveRun(
+      { ...home, connection: kept.connection },
+      {
+        options: { id: runId, name, whenWaiting: 'leave' },
+        worker,
+        onStarted: (answer) => {
+          life.started = answer
+          if (answer.status === 'open') kept.begin(answer.fence)
+          onStarted()
+        },
+        onFailed: (outcome, halted) => {
+          life.outcome = outcome
+          life.halted = halted
+        },
+      },
+      body,
+    )
+    return life.started?.status === 'open' ? { kind: 'ended' } : { kind: 'missed' }
+  } catch (error) {
+    kept.end()
+    return await afterwards(home, carrying, life, error)
+  } finally {
+    kept.end()
+  }
+}
+
+/** Another worker was faster, or the run has ended. */
+const TAKEN: ReadonlySet<string> = new Set(['run-taken-over', 'run-owned', 'run-ended', 'stale-fence'])
+
+const isTaken = (error: unknown): boolean => error instanceof LedgerRefused && TAKEN.has(error.code)
+
+async function afterwards(
+  { connection }: Home,
+  { runId, retryAfterMs }: Carrying,
+  { started, outcome, halted }: Life,
+  thrown: unknown,
+): Promise<Carried> {
+  if (started === undefined) return isTaken(thrown) ? { kind: 'missed' } : { kind: 'refused', error: thrown }
+  if (started.status !== 'open') return { kind: 'missed' }
+  if (outcome !== undefined && outcome.status !== 'OPEN') return { kind: 'ended' }
+  const error = outcome?.rollbackError ?? halted ?? thrown
+  // The run is due again once its hold is over.
+  if (isTaken(error) || isUnable(error)) return { kind: 'left' }
+  // An earlier rollback was finished.
+  if (outcome === undefined && isRolledBack(error)) return { kind: 'ended' }
+  const isWaiting = error instanceof RunWaiting
+  const body: LeaveRun = isWaiting
+    ? { because: 'waiting', runFence: started.fence }
+    : { because: 'stuck', error: faultOf(error), retryAfterMs, runFence: started.fence }
+  try {
+    const reply = await connection.execute(runId, { kind: 'leave', body })
+    if (!reply.ok) return TAKEN.has(reply.problem.code) ? { kind: 'left' } : { kind: 'refused', error }
+  } catch {
+    return { kind: 'left' }
+  }
+  return isWaiting ? { kind: 'left' } : { kind: 'stuck', error }
+}
+
+const TOO_MANY = 429
+const UNABLE = 500
+
+/** Refusals of requests that would be accepted at another time, or with another token. */
+const NOT_NOW: ReadonlySet<string> = new Set(['rate-limited', 'unauthenticated'])
+
+/** The ledger is unable to answer now, which is no fault of the code. */
+function isUnable(error: unknown): boolean {
+  if (error instanceof LedgerRefused) return NOT_NOW.has(error.code)
+  if (error instanceof LedgerError) return error.status >= UNABLE || error.status === TOO_MANY
+  return error instanceof UnreachableError
+}
+
+function isRolledBack(error: unknown): boolean {
+  return error instanceof AgentError && (error.code === 'run-rolled-back' || error.code === 'run-failed')
+}
+
+const CODE_MAX_CHARS = 128
+const MESSAGE_MAX_CHARS = 2_000
+
+function faultOf(error: unknown): { code: string; message: string } {
+  const hasCode = error instanceof AgentError || error instanceof LedgerError
+  return {
+    code: hasCode ? error.code.slice(0, CODE_MAX_CHARS) : 'not-carried-on',
+    message: thrownText(error).slice(0, MESSAGE_MAX_CHARS).toWellFormed(),
+  }
+}

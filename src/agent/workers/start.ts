@@ -1,0 +1,83 @@
+/** @module Starts a run for a worker to carry on, and waits for the end of a run (RUN-220, RUN-221). */
+import { onAbort } from '../../resources/linked-signal.ts'
+import { AgentError, LedgerRefused } from '../errors.ts'
+import { aName, aSignal, checkOptions, type OptionRules } from '../option-rules.ts'
+import { checkStart } from '../runtime/check-run.ts'
+import { type Home, recordedEnd } from '../runtime/live-run.ts'
+import { type StartOptions, startRequest } from '../runtime/run-options.ts'
+
+/** A run that was recorded for a worker. */
+export interface StartedRun {
+  readonly runId: string
+  /** The run has ended if this is not `open`. */
+  readonly status: 'open' | 'completed' | 'failed' | 'compensated'
+}
+
+/** Options of waiting for the end of a run. */
+export interface ResultOptions {
+  /** Ends the wait, with the signal's reason; the run goes on. */
+  readonly signal?: AbortSignal
+}
+
+const RESULT: OptionRules<ResultOptions> = { signal: aSignal }
+
+export async function startForWorkers(
+  { connection, registry }: Home,
+  { name, input }: { readonly name: string; readonly input: unknown },
+  { after, ...options }: StartOptions = {},
+): Promise<StartedRun> {
+  checkStart({ ...options, after })
+  const misnamed = aName(name)
+  if (misnamed !== undefined) throw new AgentError('invalid-option', `cs.start takes the name of the run: ${misnamed}`)
+  const body = startRequest({ ...options, name, ...(input !== undefined && { input }) }, name, registry.codecs)
+  const started = await connection.execute(options.id ?? '', { kind: 'start', body: { ...body, after: timeOf(after) } })
+  if (!started.ok) throw new LedgerRefused(started.problem)
+  return { runId: started.body.runId, status: started.body.status }
+}
+
+/** The ledger takes a time in the past as now by its own clock. */
+const AT_ONCE = '1970-01-01T00:00:00.000Z'
+const LATEST_MS = Date.UTC(9999, 11, 31)
+
+function timeOf(after: StartOptions['after']): string {
+  if (after === undefined) return AT_ONCE
+  const ms = after instanceof Date ? after.getTime() : Date.now() + after
+  if (typeof ms !== 'number' || !(ms >= 0 && ms <= LATEST_MS))
+    throw new AgentError('invalid-option', 'cs.start: after is a Date from 1970 to 9999, or milliseconds from now')
+  return new Date(ms).toISOString()
+}
+
+/** How an event of this type ends a run; undefined if it does not. */
+function endBy(type: string): 'completed' | 'failed' | 'compensated' | undefined {
+  if (type === 'RunCompleted') return 'completed'
+  if (type === 'RunFailed') return 'failed'
+  return type === 'RunCompensated' ? 'compensated' : undefined
+}
+
+/** Resolves with the output. Throws `run-failed`, `run-rolled-back`. */
+export async function resultOf(home: Home, runId: string, options: ResultOptions = {}): Promise<unknown> {
+  checkOptions('cs.result', options, RESULT)
+  const { connection } = home
+  const { signal } = options
+  signal?.throwIfAborted()
+  const over = new AbortController()
+  const leave = signal && onAbort(signal, () => over.abort())
+  try {
+    for await (const { type, data } of connection.tail({ runId, signal: over.signal })) {
+      const status = endBy(type)
+      if (status === undefined) continue
+      const { redacted: outputRedacted, ...ended } = data
+      const lacking = type === 'RunCompleted' && outputRedacted !== undefined ? { outputRedacted } : {}
+      return await recordedEnd(home, { runId, isChild: false }, {
+        ...ended,
+        ...lacking,
+        status,
+      } as Parameters<typeof recordedEnd>[2])
+    }
+  } finally {
+    leave?.()
+    over.abort()
+  }
+  signal?.throwIfAborted()
+  throw new AgentError('closed', `${connection.place} was closed before the run ${runId} ended`)
+}

@@ -1,0 +1,271 @@
+/** @module A worker: carries on the open runs of its names as soon as they can go on. Runs, fences and leases are its queue (RUN-222 to RUN-229). */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { HOLD_MAX_MS, HOLD_MIN_MS, RETRY_MAX_MS } from '../../../schemas/value-forms.ts'
+import { onAbort } from '../../resources/linked-signal.ts'
+import { tell } from '../calls/tell.ts'
+import { AgentError } from '../errors.ts'
+import {
+  aList,
+  anObject,
+  aSignal,
+  callable,
+  checkOptions,
+  either,
+  type OptionRules,
+  oneOf,
+  text,
+  within,
+} from '../option-rules.ts'
+import type { Body, Home } from '../runtime/live-run.ts'
+import { thrownText } from '../thrown.ts'
+import { type Carried, carryOn } from './carry-on.ts'
+
+/** What a worker carries on, and how much at a time. Durations are in milliseconds. */
+export interface WorkerOptions<Keeps = never> {
+  /** The code of each run, by the name of the run. */
+  readonly runs: Readonly<Record<string, Body<never, unknown, Keeps>>>
+  /** Runs carried on at the same time; default 10. */
+  readonly concurrency?: number
+  /**
+   * Version of this code, such as a commit: 1 to 64 letters, digits, and `. _ + -`. A run remembers the version of its first worker, and is then taken only by
+   * workers of that version, or of one that names it in `takes`. Default: none; the worker takes runs of every version.
+   */
+  readonly version?: string
+  /** Other versions whose runs this code can carry on, or `any`. Default: none. */
+  readonly takes?: readonly string[] | 'any'
+  /**
+   * If this process dies, other workers take over its runs this long after the last event of each; default 30,000, at least 1,000. Renewed while the code of a
+   * run works.
+   */
+  readonly holdMs?: number
+  /** How long a run that the code cannot carry on is left alone at first; doubled each time, up to an hour. Default 5,000. */
+  readonly retryMs?: number
+  /** Stops the worker, as `stop()` does. */
+  readonly signal?: AbortSignal
+  /** Called if the ledger cannot be asked for runs, and for a run that the code cannot carry on. Default: a process warning. */
+  readonly onError?: (error: unknown, runId?: string) => void
+}
+
+/** A worker that was started. */
+export interface Worker extends AsyncDisposable {
+  /** Takes no more runs. Resolves when those under way have ended, or wait and are left to another worker. */
+  stop(): Promise<void>
+  /** Resolves when the worker has stopped. */
+  readonly done: Promise<void>
+  /** Ids of the runs that are under way here. */
+  readonly active: readonly string[]
+}
+
+const WORKER: OptionRules<WorkerOptions> = {
+  runs: anObject,
+  concurrency: within(1, 1_000),
+  version: text,
+  takes: either('"any", or a list of versions', oneOf('any'), aList),
+  holdMs: within(HOLD_MIN_MS, HOLD_MAX_MS, 'milliseconds'),
+  retryMs: within(1, RETRY_MAX_MS, 'milliseconds'),
+  signal: aSignal,
+  onError: callable,
+}
+
+const CONCURRENCY_DEFAULT = 10
+const HOLD_DEFAULT_MS = 30_000
+const RETRY_DEFAULT_MS = 5_000
+/** Longest time after which a run that is stuck is tried again, unless `retryMs` is longer. */
+const RETRY_MOST_MS = 60 * 60_000
+/** How long one request waits for a run. */
+const WAIT_SECONDS = 20
+/** Names, and versions, that one request can ask for, and characters of all names. */
+const NAMES_MAX = 64
+const NAMES_MAX_CHARS = 4_096
+const PAGE_MAX = 500
+/** The pause after an answer that brought nothing and did not wait either. */
+const PAUSE_MS = 1_000
+const AGAIN_MS = 200
+const AGAIN_MAX_MS = 10_000
+/** How long a run is passed over at first that could not be taken, or not be left, and is therefore still listed. */
+const PASSED_OVER = { firstMs: 5_000, mostMs: 10 * 60_000 } as const
+/** The same for a run that somebody else had, which is listed again only if the list is behind or wrong. */
+const MISSED = { firstMs: 100, mostMs: 5_000 } as const
+
+const VERSION = /^[A-Za-z0-9._+-]{1,64}$/
+
+/** Throws `invalid-option`. */
+export function startWorker(home: Home, options: WorkerOptions): Worker {
+  checkOptions('cs.worker', options, WORKER, ['runs'])
+  const names = Object.keys(options.runs)
+  if (names.length === 0 || names.length > NAMES_MAX || names.join().length > NAMES_MAX_CHARS)
+    throw new AgentError(
+      'invalid-option',
+      `cs.worker: runs has the code of 1 to ${NAMES_MAX} short names: { order, refund }`,
+    )
+  const versions = [options.version ?? [], options.takes === 'any' ? [] : (options.takes ?? [])].flat()
+  const unfit = versions.find((version) => !VERSION.test(String(version)))
+  if (unfit !== undefined)
+    throw new AgentError(
+      'invalid-option',
+      `cs.worker: a version is 1 to 64 letters, digits, and . _ + -, not ${JSON.stringify(unfit)}`,
+    )
+  if (versions.length > NAMES_MAX)
+    throw new AgentError('invalid-option', `cs.worker: takes has at most ${NAMES_MAX - 1} versions; 'any' takes all`)
+  home.registry.mustBeWhole()
+  return new RunningWorker(home, options, names)
+}
+
+class RunningWorker implements Worker {
+  readonly #home: Home
+  readonly #options: WorkerOptions
+  readonly #names: readonly string[]
+  readonly #active = new Map<string, Promise<void>>()
+  /** Runs that could not be taken: until when they are passed over, and how often in a row that was so. */
+  readonly #passedOver = new Map<string, { readonly until: number; readonly times: number }>()
+  readonly #stopping = new AbortController()
+  /** Resolved, and replaced, when a run is over and when the worker is to stop. */
+  #changed = Promise.withResolvers<void>()
+  readonly done: Promise<void>
+
+  constructor(home: Home, options: WorkerOptions, names: readonly string[]) {
+    this.#home = home
+    this.#options = options
+    this.#names = names
+    const { signal } = options
+    const end = (): void => this.#end()
+    if (signal?.aborted === true) end()
+    const leave = signal === undefined || signal.aborted ? undefined : onAbort(signal, end)
+    this.done = this.#work().finally(() => leave?.())
+  }
+
+  get active(): readonly string[] {
+    return [...this.#active.keys()]
+  }
+
+  async stop(): Promise<void> {
+    this.#end()
+    await this.done
+  }
+
+  #end(): void {
+    this.#stopping.abort()
+    this.#change()
+  }
+
+  #change(): void {
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #work(): Promise<void> {
+    let failures = 0
+    while (!this.#isStopping) {
+      try {
+        await this.#next()
+        failures = 0
+      } catch (error) {
+        if (this.#isStopping) break
+        this.#tell(error)
+        failures += 1
+        // Of many workers whose ledger is gone, not all ask at the same time.
+        await this.#pause(Math.min(AGAIN_MAX_MS, AGAIN_MS * 2 ** failures) * (0.5 + Math.random() / 2))
+      }
+    }
+    while (this.#active.size > 0) await Promise.allSettled(this.#active.values())
+  }
+
+  /** Takes as many due runs as there is room for, or waits for one. */
+  async #next(): Promise<void> {
+    const free = (this.#options.concurrency ?? CONCURRENCY_DEFAULT) - this.#active.size
+    if (free <= 0) {
+      // One promise for all: a race would leave a reaction with each run for as long as it goes on.
+      await this.#changed.promise
+      return
+    }
+    const passedOver = this.#notNow()
+    const query = {
+      names: this.#names,
+      limit: Math.min(PAGE_MAX, free + this.#active.size + passedOver.size),
+      ...this.#versions,
+    }
+    const askedAt = performance.now()
+    const listed = await this.#home.connection.due(query, { waitSeconds: WAIT_SECONDS, signal: this.#stopping.signal })
+    if (this.#isStopping) return
+    const takes = listed.filter(({ runId }) => !this.#active.has(String(runId)) && !passedOver.has(String(runId)))
+    await Promise.all(takes.slice(0, free).map((row) => this.#take(row)))
+    // The next request would be answered at once as well: the ledger has no room for a wait, or nothing that is listed can be taken.
+    const isFutile = takes.length === 0 && performance.now() - askedAt < PAUSE_MS
+    if (isFutile) await this.#pause(PAUSE_MS * (0.5 + Math.random() / 2))
+  }
+
+  /** Runs that are passed over now. Those that have not been listed for long are forgotten. */
+  #notNow(): ReadonlySet<string> {
+    const now = performance.now()
+    for (const [runId, { until }] of this.#passedOver)
+      if (until + PASSED_OVER.mostMs < now) this.#passedOver.delete(runId)
+    return new Set([...this.#passedOver].flatMap(([runId, { until }]) => (until > now ? runId : [])))
+  }
+
+  get #versions(): { readonly versions?: readonly string[] } {
+    const { version, takes = [] } = this.#options
+    return version === undefined || takes === 'any' ? {} : { versions: [version, ...takes] }
+  }
+
+  /** Resolves once the run is this worker's, or is not. */
+  async #take(row: JsonObject): Promise<void> {
+    const { runs, version, holdMs = HOLD_DEFAULT_MS, retryMs = RETRY_DEFAULT_MS } = this.#options
+    const runId = String(row.runId)
+    const body = runs[String(row.name)]
+    if (body === undefined) return
+    const attempts = attemptsOf(row)
+    const worker = { fence: Number(row.fence), holdMs, ...(version !== undefined && { version }) }
+    const { promise: isMine, resolve: mine } = Promise.withResolvers<void>()
+    const carried = carryOn(this.#home, {
+      ...{ runId, name: String(row.name), body, worker, onStarted: () => mine() },
+      retryAfterMs: Math.min(Math.max(retryMs, RETRY_MOST_MS), retryMs * 2 ** attempts),
+    })
+    const over = carried.then((end) => {
+      this.#active.delete(runId)
+      this.#ended(runId, end)
+      this.#change()
+    })
+    this.#active.set(runId, over)
+    await Promise.race([isMine, over])
+  }
+
+  #ended(runId: string, { kind, error }: Carried): void {
+    if (kind === 'refused') this.#passOver(runId, PASSED_OVER)
+    else if (kind === 'missed') this.#passOver(runId, MISSED)
+    else this.#passedOver.delete(runId)
+    if (kind === 'stuck' || kind === 'refused') this.#tell(error, runId)
+  }
+
+  #passOver(runId: string, { firstMs, mostMs }: typeof PASSED_OVER | typeof MISSED): void {
+    const { times = 0 } = this.#passedOver.get(runId) ?? {}
+    const ms = Math.min(mostMs, firstMs * 2 ** times)
+    this.#passedOver.set(runId, { until: performance.now() + ms, times: times + 1 })
+  }
+
+  #tell(error: unknown, runId?: string): void {
+    const { onError } = this.#options
+    if (onError !== undefined) {
+      tell('onError', (told: unknown) => onError(told, runId), error)
+      return
+    }
+    const what = runId === undefined ? 'the worker cannot ask for runs' : `the worker cannot carry on the run ${runId}`
+    process.emitWarning(`${what}: ${thrownText(error)}`, { code: 'COUNTERSIGN_WORKER' })
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
+  }
+}
+
+function attemptsOf({ stuck }: JsonObject): number {
+  return typeof stuck === 'object' && stuck !== null && 'attempts' in stuck ? Number(stuck.attempts) : 0
+}

@@ -1,0 +1,306 @@
+/** Workers in process and over HTTP: what is started, granted, signalled or due is carried on; what the code cannot carry on stops nobody. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { Connection } from '../../../src/agent/runtime/connection.ts'
+import { httpConnection } from '../../../src/agent/runtime/http-connection.ts'
+import { ledgerConnection } from '../../../src/agent/runtime/ledger-connection.ts'
+import type { Run } from '../../../src/agent/runtime/run.ts'
+import { type Countersign, createRuntime } from '../../../src/agent/runtime/runtime.ts'
+import { outcomeOf } from '../../../src/agent/saga/outcome.ts'
+import { createClient } from '../../../src/client/client.ts'
+import { testEdge } from '../../support/test-edge.ts'
+import { alice } from '../../support/test-ledger.ts'
+import { eventually, within } from '../../support/within.ts'
+
+const QUICK = { holdMs: 2_000, retryMs: 20, onError: () => undefined } as const
+
+interface Place extends AsyncDisposable {
+  /** `noted` hears of each request for due runs; `listed` is the answer to each, instead of the ledger's. */
+  readonly process: (noted?: (what: string) => void, listed?: readonly JsonObject[]) => Countersign
+  /** Types of all events of the tenant's runs. */
+  readonly events: () => Promise<string[]>
+  readonly bob: Countersign
+  readonly typesOf: (runId: string) => Promise<string[]>
+}
+
+async function place(kind: 'in process' | 'over HTTP'): Promise<Place> {
+  const edge = await testEdge({ realClock: true })
+  const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
+  const runtime = (
+    connection: Connection,
+    noted?: (what: string) => void,
+    listed?: readonly JsonObject[],
+  ): Countersign => {
+    const { due } = connection
+    const heard: Connection['due'] = async (...asked) => {
+      noted?.('due')
+      return listed ?? due(...asked)
+    }
+    return createRuntime({ ...connection, due: heard }, { divergesAfterMs: 200 })
+  }
+  const token = await edge.token()
+  const { ledger } = edge.inner
+  const inside = (actor = alice.actor): Connection =>
+    ledgerConnection({
+      ledger,
+      caller: { ...alice, tenant: edge.tenant, actor },
+      place: 'test',
+      close: async () => {},
+    })
+  const outside = (): Connection =>
+    httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 }))
+  return {
+    process: (noted, listed) => runtime(kind === 'in process' ? inside() : outside(), noted, listed),
+    bob: runtime(inside('bob')),
+    events: async () => {
+      const types: string[] = []
+      for await (const page of ledger.tenantEvents({ ...alice, tenant: edge.tenant }, {}))
+        types.push(...page.map(({ header }) => header.type))
+      return types
+    },
+    typesOf: async (runId) => {
+      const types: string[] = []
+      const found = await ledger.runEvents({ ...alice, tenant: edge.tenant }, runId, { from: 0 })
+      assert.ok(found.ok)
+      for await (const page of found.value) types.push(...page.map(({ header }) => header.type))
+      return types
+    },
+    [Symbol.asyncDispose]: () => edge[Symbol.asyncDispose](),
+  }
+}
+
+for (const kind of ['in process', 'over HTTP'] as const) {
+  const test = suite(`workers ${kind}`)
+
+  test('a started run is recorded once, carried by a worker, and its end is waited for anywhere (RUN-220, RUN-221)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const options = { id: 'order-1', tags: ['shop'] }
+    const { runId, status } = await cs.start('order', { cents: 5 }, options)
+    assert.is(status, 'open')
+    assert.is((await cs.start('order', { cents: 5 }, options)).runId, runId)
+    assert.equal(await at.typesOf(runId), ['RunStarted'])
+    const refused = await cs.start('order', { cents: 6 }, options).catch((error) => error)
+    assert.is(refused.code, 'run-exists')
+    const hands = at.process()
+    const pay = hands.tool(async (cents: number) => `paid ${cents}`, { name: 'pay', compensate: 'not-needed' })
+    const order = async (run: Run<{ cents: number }>) => pay(run.input.cents)
+    const fail = () => Promise.reject(new Error('no stock'))
+    await using worker = hands.worker({ ...QUICK, runs: { order, fail } })
+    assert.is(await within(cs.result(runId), 'the result'), 'paid 5')
+    const failed = await cs.start('fail')
+    const error = await within(cs.result(failed.runId), 'the failure').catch((thrown) => thrown)
+    assert.is(error.code, 'run-rolled-back')
+    assert.is(outcomeOf(error)?.status, 'COMPENSATED')
+    await within(worker.stop(), 'the end of the worker')
+    assert.equal(worker.active, [])
+  })
+
+  test('a run of silent code is not taken over, and its hold is renewed on record (RUN-224)', async () => {
+    await using at = await place(kind)
+    const lives: string[] = []
+    const runs = {
+      order: async () => {
+        lives.push('began')
+        await eventually(async () => ((await at.typesOf('r')).includes('RunCarried') ? true : undefined), 'a renewal')
+        return 'done'
+      },
+    }
+    await using _one = at.process().worker({ ...QUICK, runs })
+    await using _two = at.process().worker({ ...QUICK, runs })
+    const cs = at.process()
+    await cs.start('order', null, { id: 'r' })
+    assert.is(await within(cs.result('r'), 'the result'), 'done')
+    assert.equal(lives, ['began'])
+    const types = await at.typesOf('r')
+    assert.is(types.filter((type) => type === 'RunResumed').length, 1)
+  })
+
+  test('an idle worker appends nothing, and asks once for as long as it may wait (RUN-228)', async () => {
+    await using at = await place(kind)
+    const asked: string[] = []
+    await using _ = at.process((what) => asked.push(what)).worker({ ...QUICK, runs: { order: async () => 1 } })
+    await eventually(() => (asked.length > 0 ? true : undefined), 'the first request')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    assert.is(asked.length, 1, String(asked))
+    assert.equal(await at.events(), [])
+  })
+
+  test('a run that is listed although it has ended is not asked for again and again (RUN-226)', async () => {
+    await using at = await place(kind)
+    await at.process().run({ id: 'r', name: 'order' }, async () => 1)
+    const before = await at.typesOf('r')
+    let asked = 0
+    const heard = (): void => {
+      asked += 1
+    }
+    const cs = at.process(heard, [{ runId: 'r', name: 'order', fence: 1 }])
+    await using worker = cs.worker({ ...QUICK, runs: { order: async () => assert.unreachable('it has ended') } })
+    await eventually(() => (asked > 1 ? true : undefined), 'a second request')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    assert.ok(asked < 10, `${asked} requests`)
+    await within(worker.stop(), 'the end of the worker')
+    assert.equal(await at.typesOf('r'), before)
+  })
+
+  test('a program that throws in onError stops no worker, and a stopped one takes nothing (RUN-229)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const stop = new AbortController()
+    await using worker = at.process().worker({
+      ...{ ...QUICK, signal: stop.signal, runs: { order: async () => Promise.reject(new Error('no')) } },
+      onError: () => {
+        throw new Error('the program of the notice')
+      },
+    })
+    await cs.start('order', null, { id: 'r1' })
+    await within(cs.result('r1'), 'the end').catch(() => undefined)
+    stop.abort()
+    await within(worker.done, 'the end of the worker')
+    await cs.start('order', null, { id: 'r2' })
+    assert.equal(await at.typesOf('r2'), ['RunStarted'])
+  })
+
+  test('approvals, signals, times and nested runs: each effect once, by whichever worker (RUN-222, RUN-223)', async () => {
+    await using at = await place(kind)
+    const effects: string[] = []
+    const workers = [1, 2].map(() => {
+      const cs = at.process()
+      const pay = cs.tool(async (id: string) => effects.push(id), {
+        ...{ name: 'pay', approve: true, compensate: 'not-needed' },
+      })
+      const ship = cs.tool(async (to: string) => effects.push(to), { name: 'ship', compensate: 'not-needed' })
+      const order = async (run: Run<string>) => {
+        await run.sleep(20)
+        await cs.run({ name: 'payment' }, async () => pay(run.input))
+        const to = await run.waitFor<string>('address')
+        await ship(to)
+        return to
+      }
+      return cs.worker({ ...QUICK, runs: { order }, concurrency: 2 })
+    })
+    await using _ = { [Symbol.asyncDispose]: async () => void (await Promise.all(workers.map((each) => each.stop()))) }
+    const cs = at.process()
+    const ids = ['a', 'b', 'c', 'd', 'e']
+    for (const id of ids) await cs.start('order', id, { id })
+    const signalled = new Set<string>()
+    await eventually(async () => {
+      for await (const approval of at.bob.approvals.list()) await at.bob.approvals.grant(approval)
+      for (const id of ids.filter((id) => effects.includes(id) && !signalled.has(id))) {
+        await cs.signal(id, 'address', `street ${id}`)
+        signalled.add(id)
+      }
+      return signalled.size === ids.length ? true : undefined
+    }, 'every payment')
+    for (const id of ids) assert.is(await within(cs.result(id), id), `street ${id}`)
+    assert.equal(effects.toSorted(), ids.flatMap((id) => [id, `street ${id}`]).toSorted())
+    await Promise.all(workers.map((worker) => within(worker.stop(), 'the end of a worker')))
+    for (const id of ids) assert.is((await at.typesOf(id)).filter((type) => type === 'RunCompleted').length, 1)
+  })
+
+  test('a run of other code is stuck on record, tried again later, and stops nobody (RUN-226)', async () => {
+    await using at = await place(kind)
+    const before = at.process()
+    const first = before.tool(async () => 1, { name: 'first', compensate: 'not-needed' })
+    await using old = before.worker({
+      ...QUICK,
+      runs: { order: async (run: Run) => [await first(), await run.waitFor('go')] },
+    })
+    await before.start('order', null, { id: 'old' })
+    await eventually(async () => ((await at.typesOf('old')).includes('RunLeft') ? true : undefined), 'the wait')
+    await within(old.stop(), 'the old worker')
+    await before.signal('old', 'go')
+
+    const after = at.process()
+    const second = after.tool(async () => 2, { name: 'second', compensate: 'not-needed' })
+    await using worker = after.worker({ ...QUICK, retryMs: 100, runs: { order: async () => second() }, concurrency: 1 })
+    const { runId } = await after.start('order', null, { id: 'new' })
+    assert.is(await within(after.result(runId), 'the new run'), 2)
+    const stuck = await eventually(async () => {
+      for await (const row of after.runs({ name: 'order', status: 'open' })) {
+        const { stuck } = row as unknown as { stuck?: { attempts: number; code: string; since: string; until: string } }
+        if (stuck !== undefined && stuck.attempts >= 2) return stuck
+      }
+      return undefined
+    }, 'a second attempt')
+    assert.is(stuck.code, 'resume-diverged')
+    assert.ok(stuck.since < stuck.until)
+    await within(worker.stop(), 'the end of the worker')
+    assert.not.ok((await at.typesOf('old')).includes('CompensationStarted'))
+  })
+
+  test('a run whose input was left out of the record is stuck, and its code is given no marker (RUN-222)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const inputs: unknown[] = []
+    await using _ = at.process().worker({ ...QUICK, retryMs: 60_000, runs: { order: async (run: Run) => inputs.push(run.input) } })
+    const policy = { redaction: [{ name: 'card', at: ['/input/card'] }] }
+    await cs.start('order', { card: '4111' }, { id: 'r', policy })
+    const stuck = await eventually(async () => {
+      for await (const { stuck } of cs.runs({ name: 'order' })) if (stuck !== undefined) return stuck as { code: string }
+      return undefined
+    }, 'the run')
+    assert.is(stuck.code, 'result-redacted')
+    assert.equal(inputs, [])
+  })
+
+  test('an option that does not fit is an error where the worker or the run is made (RUN-163)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const order = async () => 1
+    const faults: readonly object[] = [
+      {},
+      { runs: {} },
+      { runs: { order }, concurrency: 0 },
+      { runs: { order }, holdMs: 999 },
+      { runs: { order }, version: 'a b' },
+      { runs: { order }, version: '1', takes: [''] },
+      { runs: { order }, takes: 'all' },
+      { runs: { order }, version: '1', takes: Array.from({ length: 64 }, (_, n) => `0.${n}`) },
+      { runs: { ['x'.repeat(9_000)]: order } },
+      { runs: { order }, hold: 1 },
+    ]
+    for (const options of faults) {
+      try {
+        await cs.worker(options as never).stop()
+        assert.unreachable(JSON.stringify(options))
+      } catch (error) {
+        assert.is((error as { code?: string }).code, 'invalid-option', JSON.stringify(options))
+      }
+    }
+    const starts = [
+      ['', {}],
+      ['order', { after: Number.NaN }],
+      ['order', { after: '5' }],
+      ['order', { tag: 'x' }],
+    ] as const
+    for (const [name, options] of starts) {
+      const error = await cs.start(name, null, options as never).catch((thrown) => thrown)
+      assert.is(error.code, 'invalid-option', JSON.stringify(options))
+    }
+  })
+
+  test('a run remembers the version of its first worker; others leave it, unless they name it (RUN-225)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const work = (version: string, takes?: readonly string[]) =>
+      at.process().worker({
+        ...{ ...QUICK, version, ...(takes && { takes }) },
+        runs: { order: async (run: Run) => `${await run.waitFor<string>('go')} by ${version}` },
+      })
+    await using _ = work('2')
+    await using one = work('1')
+    await cs.start('order', null, { id: 'r1', after: 60_000 })
+    await within(one.stop(), 'version 1')
+    await cs.start('order', null, { id: 'r2' })
+    await eventually(async () => ((await at.typesOf('r2')).includes('RunLeft') ? true : undefined), 'version 2')
+    assert.not.ok((await at.typesOf('r1')).includes('RunResumed'))
+    await using three = work('3')
+    await cs.signal('r2', 'go', 'gone')
+    assert.is(await within(cs.result('r2'), 'the run'), 'gone by 2')
+    assert.equal(three.active, [])
+  })
+
+  test.run()
+}

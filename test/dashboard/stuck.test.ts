@@ -1,0 +1,30 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { bodyOf, testEdge } from '../support/test-edge.ts'
+import { signedIn } from '../support/ui-client.ts'
+
+const test = suite('dashboard: runs that are stuck')
+
+test('a run that its worker cannot carry on says why and since when, on its page and in the list, until it is left otherwise (RUN-226)', async () => {
+  await using edge = await testEdge()
+  await edge.started('order', { after: '2026-01-01T00:00:00Z' })
+  const take = async (fence: number) => {
+    const taken = await edge.post('/v1/runs', { id: 'order', name: 'test', worker: { fence, holdMs: 60_000 } })
+    return (await bodyOf(taken)).fence as number
+  }
+  const runFence = await take(1)
+  const error = { code: 'resume-diverged', message: 'the code has no <b>first</b>' }
+  const left = await edge.post('/v1/runs/order/leave', { because: 'stuck', error, retryAfterMs: 60_000, runFence })
+  assert.is(left.status, 200, await left.text())
+  const olga = await signedIn(edge, { subject: 'olga' })
+  const page = await olga.html('/ui/runs/order')
+  assert.match(page, /The run is stuck/)
+  assert.match(page, /resume-diverged/)
+  assert.match(page, /&lt;b(>|&gt;)first/)
+  assert.match(await olga.html('/ui/runs'), />stuck</)
+  const fence = await take(runFence)
+  await edge.post('/v1/runs/order/leave', { because: 'waiting', runFence: fence })
+  assert.not.match(await olga.html('/ui/runs/order'), /The run is stuck/)
+})
+
+test.run()
