@@ -2,7 +2,7 @@
 import { SETTINGS, type SettingName } from '../../settings/settings.ts'
 import { SCOPES } from '../../signing/token-claims.ts'
 import type { CliCommand } from '../cli-command.ts'
-import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, trustNothingFlag, urlFlag } from '../flag.ts'
 import { limitFlag } from './asking.ts'
 
 export function serviceCommands(program: CliCommand): void {
@@ -155,7 +155,7 @@ function holds(program: CliCommand): void {
   group
     .command('list')
     .description('active holds, and those that were released')
-    .flags(tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .flags(tenantFlag(), trustNothingFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
     .settings(...PLACE)
     .runs(async () => (await import('../holds.ts')).listHolds)
   const changing = () => [
@@ -191,7 +191,14 @@ function reviews(program: CliCommand): void {
   group
     .command('list')
     .description('reviews that were signed off; audit reviews has more filters')
-    .flags(limitFlag(), tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .flags(
+      limitFlag(),
+      tenantFlag(),
+      trustNothingFlag(),
+      urlFlag(),
+      tokenFlag('audit:read'),
+      jsonFlag('one JSON object a line'),
+    )
     .settings(...PLACE)
     .runs(async () => (await import('../reviews.ts')).listReviews)
   group
