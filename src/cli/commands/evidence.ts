@@ -49,6 +49,19 @@ export function evidenceCommands(program: CliCommand): void {
     .settings(...PLACE)
     .runs(async () => (await import('../proof.ts')).proof)
   program
+    .command('consistency')
+    .description('say whether two checkpoints that you kept are of one history of their log')
+    .argument('<old>', 'file with a checkpoint')
+    .argument('<new>', 'file with another one of the same log')
+    .flags(
+      flag('--key <key|file>', 'verifier key of the log, or a file with one a line (else as for verify)'),
+      ...ofServer('audit:read'),
+      jsonFlag(),
+    )
+    .settings(...PLACE, 'known-keys')
+    .explained('Exit code: 0 one history, 1 the log signed two, 2 usage, 3 not proven.')
+    .runs(async () => (await import('../consistency.ts')).consistency)
+  program
     .command('validate')
     .description('judge handoffs {before, after, supersedes?, evidence?} from standard input, line by line')
     .argument('[input]', '- for standard input, which is the default')
