@@ -45,6 +45,7 @@ import { suspectReads } from './read/suspect-reads.ts'
 import { waitReads } from './read/wait-reads.ts'
 import { type OwnStats, Stats } from './stats.ts'
 import { openSubjects } from './subjects/open-subjects.ts'
+import { openTokens } from './tokens/revoked-tokens.ts'
 import { watched } from './watched.ts'
 import { createCommands } from './write/commands.ts'
 import { writeSide } from './write/write-side.ts'
@@ -92,9 +93,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 
   return {
-    ledgerId,
-    origin,
-    ...(logs && { logs }),
+    ...{ ledgerId, origin, ...(logs && { logs }) },
     ...(audit && { audit: audit.reads, signReview: signsReviews({ audit: audit.reads, facts, effects }) }),
     ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(queries),
@@ -106,6 +105,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...listsOf({ list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
     ...{ losses, ...erasing.operations, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
+    tokens: openTokens({ ...known, store, sealer, facts }),
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
     stats: () =>

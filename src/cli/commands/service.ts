@@ -64,9 +64,9 @@ function serve(program: CliCommand): void {
 }
 
 function token(program: CliCommand): void {
-  program
+  const group = program
     .command('token')
-    .description('print an access token for the keys of the data folder')
+    .description('print an access token for the keys of the data folder; revoke one')
     .flags(
       flag('--scope <scopes>', `needed: one or more of ${SCOPES.join(' ')}`, SCOPES),
       tenantFlag(),
@@ -87,6 +87,19 @@ function token(program: CliCommand): void {
     )
     .settings(...PLACE, 'issuer', 'audience')
     .runs(async () => (await import('../token.ts')).token)
+  group
+    .command('revoke')
+    .description('refuse a token from now on, in every process on the store, until it expires and after')
+    .argument('<id>', 'its jti, as "countersign audit tokens" lists it')
+    .flags(
+      flag('--reason <text>', 'why, on record for good: it names no person'),
+      tenantFlag(),
+      urlFlag(),
+      tokenFlag('admin'),
+      jsonFlag('the answer as one JSON object'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../revoke-token.ts')).revokeToken)
 }
 
 const STORE_MORE =
