@@ -12,8 +12,9 @@ type Ids = Pick<ReadonlySet<string>, 'has'>
  */
 export function revocable(verifier: Verifier, revoked: (tenant: string) => Ids | Promise<Ids>): Verifier {
   const judged = (result: TokenResult): TokenResult | Promise<TokenResult> => {
-    if (!result.ok || result.claims.tokenId === undefined) return result
+    if (!result.ok) return result
     const { tenant, tokenId, scopes } = result.claims
+    if (tokenId === undefined) return result
     const judge = (ids: Ids): TokenResult => (ids.has(tokenId) ? { ok: false, code: 'token-revoked' } : result)
     if (onlyReadsMetrics(scopes)) return judgedOrAccepted(() => revoked(tenant), judge, result)
     const ids = revoked(tenant)

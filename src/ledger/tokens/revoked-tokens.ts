@@ -17,6 +17,7 @@ import {
   StreamDeletedError,
 } from '../../store/event-store.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import type { Effects } from '../ports.ts'
 import { TenantFold, type TenantFoldDeps } from '../read/tenant-fold.ts'
 import { DamagedStreamError } from '../read/verified-events.ts'
 import type { Answered } from '../subjects/subjects.ts'
@@ -24,7 +25,7 @@ import { loadRefusal } from '../write/write-refusals.ts'
 import { RevocationsUnknownError, type Revoked, type Tokens } from './tokens.ts'
 
 /** How long a list is used without a look at the store, in milliseconds: with the check of open streams, below 2 seconds. */
-export const FRESH_MS = 1_000
+const FRESH_MS = 1_000
 const RETRY_AFTER_MS = 1_000
 const LISTED = 1_000
 const NONE: Revoked = new Map()
@@ -32,8 +33,7 @@ const NONE: Revoked = new Map()
 export interface TokensDeps extends TenantFoldDeps {
   readonly store: EventStore
   readonly facts: Pick<LedgerFacts, 'record'>
-  /** Milliseconds on a clock that is never set. Default: that of the process. */
-  readonly elapsedMs?: () => number
+  readonly effects: Pick<Effects, 'monotonicMs'>
 }
 
 /** The list after one more event whose seal is valid. Whoever revoked a token first stays named. */
@@ -49,7 +49,7 @@ export function withRevocation(revoked: Revoked, { header: text, data }: Pick<Re
 
 export function openTokens(deps: TokensDeps): Tokens {
   const fold = new TenantFold<Revoked>(deps, { none: NONE, withEvent: withRevocation, mayBe: 'a revoked token' })
-  const followed = new FollowedRevocations((tenant) => fold.of(tenant), deps.elapsedMs ?? (() => performance.now()))
+  const followed = new FollowedRevocations((tenant) => fold.of(tenant), deps.effects)
   const within = async <T>(caller: Caller, work: () => Promise<T>): Promise<Answered<T>> => {
     const outside = ofWholeTenant(caller)
     if (outside !== undefined) return { ok: false, refusal: outside }
@@ -89,18 +89,18 @@ interface Known {
 /** The lists as they were read last; one reading of a tenant at a time. */
 class FollowedRevocations {
   readonly #read: (tenant: string) => Promise<Revoked>
-  readonly #elapsedMs: () => number
+  readonly #effects: Pick<Effects, 'monotonicMs'>
   readonly #known = new Map<string, Known>()
   readonly #reading = new Map<string, Promise<Revoked>>()
 
-  constructor(read: (tenant: string) => Promise<Revoked>, elapsedMs: () => number) {
+  constructor(read: (tenant: string) => Promise<Revoked>, effects: Pick<Effects, 'monotonicMs'>) {
     this.#read = read
-    this.#elapsedMs = elapsedMs
+    this.#effects = effects
   }
 
   of(tenant: string): Revoked | Promise<Revoked> {
     const known = this.#known.get(tenant)
-    if (known !== undefined && this.#elapsedMs() - known.atMs < FRESH_MS) return known.revoked
+    if (known !== undefined && this.#effects.monotonicMs() - known.atMs < FRESH_MS) return known.revoked
     const reading = this.#reading.get(tenant)
     if (reading !== undefined) return reading
     const begun = this.#begin(tenant)
@@ -115,7 +115,7 @@ class FollowedRevocations {
   }
 
   #begin(tenant: string): Promise<Revoked> {
-    const atMs = this.#elapsedMs()
+    const atMs = this.#effects.monotonicMs()
     const isCurrent = (): boolean => this.#reading.get(tenant) === reading
     const reading: Promise<Revoked> = this.#read(tenant)
       .then(
