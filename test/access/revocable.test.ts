@@ -6,8 +6,8 @@ import type { Principal, TokenResult } from '../../src/signing/tokens.ts'
 const test = suite('tokens that can be revoked')
 
 const resultOf = (more: Partial<Principal> = {}): TokenResult => {
-  const scopes = new Set(['runs:read'])
-  return { ok: true, claims: { tenant: 'acme', subject: 's', actor: 's', scopes, expiresAt: 1, tokenId: 'id', ...more } }
+  const [tokenId, scopes] = ['id', new Set(['runs:read'])]
+  return { ok: true, claims: { tenant: 'acme', subject: 's', actor: 's', scopes, expiresAt: 1, tokenId, ...more } }
 }
 
 const away = (): never => {
