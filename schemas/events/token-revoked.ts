@@ -1,7 +1,7 @@
 /** @module TokenRevoked: an access token of the tenant is refused from now on (HTTP-82). Names the token by its `jti`, never the token itself. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
-import { RevocationReason, TokenId } from '../token.ts'
+import { RevocationReason, TOKEN_ID_MAX_CHARS } from '../token.ts'
 
 export const TokenRevoked = eventType({
   family: 'ledger',
@@ -13,7 +13,7 @@ export const TokenRevoked = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     /** The token's `jti`. */
-    token: TokenId,
+    token: z.string().min(1).max(TOKEN_ID_MAX_CHARS),
     reason: RevocationReason.optional(),
   }),
 })
