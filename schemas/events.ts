@@ -64,6 +64,7 @@ import { SnapshotTaken } from './events/snapshot-taken.ts'
 import { SubjectErased } from './events/subject-erased.ts'
 import { SuspectReviewed } from './events/suspect-reviewed.ts'
 import { TokenIssued } from './events/token-issued.ts'
+import { TokenRevoked } from './events/token-revoked.ts'
 import { ToolCallClaimed } from './events/tool-call-claimed.ts'
 import { ToolCallFailed } from './events/tool-call-failed.ts'
 import { ToolCallInDoubt } from './events/tool-call-in-doubt.ts'
@@ -148,6 +149,7 @@ export const LEDGER_EVENTS = {
   HoldPlaced,
   HoldReleased,
   ReviewSigned,
+  TokenRevoked,
   ExportStarted,
   ExportIssued,
   AccessRecorded,

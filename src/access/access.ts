@@ -73,6 +73,9 @@ export const READ_HOLDS = {
   scopes: ['holds:write', 'subjects:erase', 'audit:read'],
   allAgents: true,
 } as const satisfies TokenAccess
+/** Revokes any token of the tenant, of whatever issuer. */
+export const REVOKE_TOKENS = { scopes: ['admin'], allAgents: true } as const satisfies TokenAccess
+export const READ_REVOKED_TOKENS = { scopes: ['admin', 'audit:read'], allAgents: true } as const satisfies TokenAccess
 /** Acknowledges a loss as permanent. */
 export const ACKNOWLEDGE_LOSSES = { scopes: ['admin'], allAgents: true } as const satisfies TokenAccess
 /** Counters of the whole server, summed over all tenants. */

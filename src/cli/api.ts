@@ -30,6 +30,8 @@ export interface Api extends AsyncDisposable {
   post(path: string, body: object, key?: string): Promise<JsonObject>
   /** Items of all pages, at most `limit`; `member` is the member of a page that contains them. */
   items(path: string, params: Params, limit?: number, member?: string): AsyncIterable<JsonObject>
+  /** The whole text of an answer that is not JSON, such as a signed note. */
+  note(path: string): Promise<string>
   /** A streamed answer, chunk by chunk. */
   text(path: string, params: Params, signal: AbortSignal): AsyncIterable<string>
   /** Exit code of a command that printed its answer: 3 if an answer named losses, which are also reported on standard error. */
@@ -53,22 +55,26 @@ export async function openApi(
   { settings, text, has }: Arguments,
   { endless = false, isCounted = false, asOf }: OpenedApi = {},
 ): Promise<Api> {
-  const url = text('url')
-  // A stream without an end sends regular heartbeats: silence for longer than the timeout of one answer means that the connection is broken.
-  const limits = { retries: endless ? ENDLESS_RETRIES : RETRIES }
-  if (url === undefined)
+  if (text('url') === undefined)
     return offlineApi(settings, tenantOf(text('tenant')), {
       size: asOf,
       follows: endless,
       isCounted,
       trustNothing: has('trust-nothing'),
     })
-  if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
   if (has('trust-nothing')) throw usageFailure('--trust-nothing: here it reads the store itself, not --url')
+  // A stream without an end sends regular heartbeats: silence for longer than the timeout of one answer means that the connection is broken.
+  return remoteApi({ text }, endless ? ENDLESS_RETRIES : RETRIES)
+}
+
+/** The API of the running ledger at `--url`, for a command with the flags `--token` and `--tenant`. Throws `CliFailure` for arguments that do not fit together. */
+export function remoteApi({ text }: Pick<Arguments, 'text'>, retries = RETRIES): Api {
+  const url = text('url') ?? ''
+  if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
   if (text('tenant') !== undefined) throw usageFailure('--tenant: over --url the tenant is that of the token')
   const token = text('token') ?? process.env.COUNTERSIGN_TOKEN ?? ''
   if (token === '') throw usageFailure('--url needs a token: set COUNTERSIGN_TOKEN, or give --token')
-  return apiOver({ url, token, ...limits }, async () => undefined)
+  return apiOver({ url, token, retries }, async () => undefined)
 }
 
 /** The tenant of `--tenant`. Throws `CliFailure` for an invalid name. */
@@ -213,6 +219,7 @@ export function apiOver(
       return (await orFailure(() => transport.json({ method: 'POST', path, body, headers }))).body
     },
     items: (path, params, limit, member) => items(get, { path, params, limit, member }),
+    note: (path) => orFailure(() => transport.whole({ method: 'GET', path })),
     text: (path, params, signal) => streamed(transport, path + search(params), signal),
     [Symbol.asyncDispose]: close,
   }

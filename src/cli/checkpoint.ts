@@ -1,4 +1,4 @@
-/** @module `countersign checkpoint`: prints the last checkpoint of a tenant's log, to be kept out of this ledger's reach. */
+/** @module `countersign checkpoint`: prints the last checkpoint of a tenant's log, of the store or of a running ledger, to be kept out of its reach. */
 import { lossesMember } from '../../schemas/loss.ts'
 import { NO_NOTES, openReader } from '../compose/compose-stores.ts'
 import { lossesAtRest } from '../compose/log-at-rest.ts'
@@ -12,11 +12,14 @@ import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { lastCheckpoint, logVerifiers, originOf, plainNote, tenantOf } from './log-place.ts'
 import { cosignedBy } from './post-checkpoint.ts'
+import { servedCheckpoint } from './served-log.ts'
 import { jsonLine } from './shown.ts'
 import { ownSuccessions } from './successions.ts'
-import { writeTimestamp } from './write-timestamp.ts'
+import { lastTimestamp, writeTimestamp } from './write-timestamp.ts'
 
-export async function checkpoint({ settings, text, has }: Arguments): Promise<number> {
+export async function checkpoint(inputs: Arguments): Promise<number> {
+  const { settings, text, has } = inputs
+  if (text('url') !== undefined) return await servedCheckpoint(inputs)
   const tenant = tenantOf(text('tenant'))
   if (has('key')) {
     const verifierKey = logVerifiers(settings, await originOf(settings, tenant)).at(-1)?.text
@@ -29,8 +32,11 @@ export async function checkpoint({ settings, text, has }: Arguments): Promise<nu
     return EXIT.ok
   }
   const folder = text('timestamp')
-  if (folder !== undefined) return await writeTimestamp({ settings, tenant, folder, json: has('json') })
   using reader = await openReader(settings.store, NO_NOTES)
+  if (folder !== undefined) {
+    writeTimestamp(await lastTimestamp(reader, tenant), { tenant, folder, json: has('json') })
+    return EXIT.ok
+  }
   const note = await lastCheckpoint(reader, tenant)
   if (note === undefined) {
     throw new CliFailure(

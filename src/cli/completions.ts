@@ -78,7 +78,7 @@ function bash(places: readonly Place[]): string {
   return `# countersign completions bash > ~/.local/share/bash-completion/completions/countersign
 _countersign() {
   local offered="" path="\${COMP_WORDS[1]}" current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
-  case "$path" in ${groupsOf(places)}) if [ "$COMP_CWORD" -gt 2 ]; then path="$path \${COMP_WORDS[2]}"; fi ;; esac
+  case "$path" in ${groupsOf(places)}) if [ "$COMP_CWORD" -gt 2 ] && [[ "\${COMP_WORDS[2]}" != -* ]]; then path="$path \${COMP_WORDS[2]}"; fi ;; esac
   case "$path $previous" in
 ${cases(bySpecificity(places))}
   esac
@@ -103,7 +103,7 @@ _countersign() {
 ${commands.join('\n')}
   )
   if (( CURRENT == 2 )); then _describe command commands; return; fi
-  case "$command_path" in ${groupsOf(places)}) if (( CURRENT > 3 )); then command_path="$command_path $words[3]"; fi ;; esac
+  case "$command_path" in ${groupsOf(places)}) if (( CURRENT > 3 )) && [[ "$words[3]" != -* ]]; then command_path="$command_path $words[3]"; fi ;; esac
   case "$command_path $words[CURRENT-1]" in
 ${cases(bySpecificity(places))}
   esac

@@ -38,7 +38,15 @@ const OF_SYSTEM: Readonly<Record<string, string>> = {
 }
 
 /** Commands whose exit code 1 means "tampered", or that two states differ: any other failure of these must not exit with 1. */
-export const PROVES: readonly string[] = ['verify', 'replay', 'proof', 'checkpoint', 'copy', 'projections']
+export const PROVES: readonly string[] = [
+  'verify',
+  'replay',
+  'proof',
+  'checkpoint',
+  'consistency',
+  'copy',
+  'projections',
+]
 
 /**
  * Commands that run to their end even if their output is not read: the exit code is the result of most of them, and `mcp` and `hook` have outcomes to record.

@@ -4,6 +4,7 @@ import type { Api } from './api.ts'
 import { openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
+import { each } from './losses.ts'
 import { printObject } from './print-object.ts'
 import { printRows } from './table.ts'
 import { openWritingApi } from './writing-api.ts'
@@ -12,7 +13,8 @@ const COLUMNS = ['hold', 'state', 'scope', 'run', 'placedBy', 'placedAt', 'reaso
 
 export async function listHolds(args: Arguments): Promise<number> {
   await using api = await openApi(args)
-  await printRows(api.items('/v1/holds', {}, undefined), { columns: COLUMNS, json: args.has('json') })
+  const { items } = await api.get('/v1/holds')
+  await printRows(each(items), { columns: COLUMNS, json: args.has('json') })
   return api.exitCode()
 }
 
@@ -38,7 +40,7 @@ export async function releaseHold(args: Arguments): Promise<number> {
 /** Over the store itself no token says who it is. */
 function holding(args: Arguments): Promise<Api> {
   const as = args.text('as')
-  if (args.text('url') !== undefined) return openApi(args)
+  if (args.text('url') !== undefined) return openWritingApi(args)
   if (as === undefined || as === '')
     throw usageFailure('--as is missing: a hold is placed and released by a person, by name')
   return openWritingApi(args, { subject: as, scopes: ['holds:write'] })

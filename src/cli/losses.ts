@@ -27,7 +27,7 @@ export async function acknowledgeLoss(args: Arguments): Promise<number> {
 }
 
 /** The answer has no pages. */
-async function* each(items: Json | undefined): AsyncGenerator<JsonObject, void> {
+export async function* each(items: Json | undefined): AsyncGenerator<JsonObject, void> {
   yield* (items ?? []) as readonly JsonObject[]
 }
 

@@ -63,7 +63,7 @@ function actionFirst(program: CliCommand, args: readonly string[]): readonly str
   if (group === undefined || group.commands.length === 0) return args
   const actions = group.commands.map((command) => command.name())
   const takesValue = (word = ''): boolean =>
-    group.commands.some(({ options }) =>
+    [group, ...group.commands].some(({ options }) =>
       options.some(({ required, long, short }) => required && (word === long || word === short)),
     )
   const at = rest.findIndex((word, index) => !word.startsWith('-') && !takesValue(rest[index - 1]))
@@ -71,7 +71,9 @@ function actionFirst(program: CliCommand, args: readonly string[]): readonly str
   if (action !== undefined && actions.includes(action))
     return [name, action, ...rest.slice(0, at), ...rest.slice(at + 1)]
   if (rest.includes('--help') || rest.includes('-h')) return [name, '--help']
-  if (action === undefined && group instanceof CliCommand && group.isRunnable) return args
+  // A word behind a flag is taken for the flag's value: if there is no such flag, the command itself names the nearest one.
+  const isOwn = action === undefined || rest[at - 1]?.startsWith('-') === true
+  if (isOwn && group instanceof CliCommand && group.isRunnable) return args
   const wrong = action === undefined ? `${name} is not all` : `${name}: "${action}" is unknown`
   throw usageFailure(`${wrong}; it is followed by one of: ${actions.join(', ')}`, name)
 }

@@ -8,6 +8,7 @@ import { type OfflineProof, type ProofRequest, proveFromTiles, proveOffline } fr
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { lastCheckpoint, logVerifiers, originOf, plainNote, tenantOf } from './log-place.ts'
+import { servedProof } from './served-log.ts'
 import { jsonLine, oneLine } from './shown.ts'
 
 const REASONS: Readonly<Record<Extract<OfflineProof, { ok: false }>['code'], string>> = {
@@ -17,9 +18,11 @@ const REASONS: Readonly<Record<Extract<OfflineProof, { ok: false }>['code'], str
   'checkpoint-mismatch': 'the events are not those that the last checkpoint signed: run "countersign verify"',
 }
 
-export async function proof({ settings, text, has, positionals }: Arguments): Promise<number> {
+export async function proof(inputs: Arguments): Promise<number> {
+  const { settings, text, has, positionals } = inputs
   const [eventId = ''] = positionals
   if (!UUID_PATTERN.test(eventId)) throw usageFailure(`"${eventId}" is no event id`)
+  if (text('url') !== undefined) return await servedProof(inputs, eventId)
   const tenant = tenantOf(text('tenant'))
   const verifiers = logVerifiers(settings, await originOf(settings, tenant), text('key'))
   using reader = await openReader(settings.store, NO_NOTES)

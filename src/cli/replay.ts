@@ -1,4 +1,5 @@
-/** @module `countersign replay RUN`: reads one run again, offline, folds it, and compares the result with the recorded snapshots. */
+/** @module `countersign replay RUN`: reads one run again, folds it, and compares the result with the recorded snapshots: offline, or as a running ledger does it. */
+import { parseJson } from '../../schemas/json.ts'
 import { type Loss, lossesText } from '../../schemas/loss.ts'
 import { RunId, runStream, Tenant } from '../../schemas/names.ts'
 import { openReader } from '../compose/compose-stores.ts'
@@ -14,6 +15,7 @@ import { createRunKeys } from '../signing/key-ring.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
 import { StoreOpenError, type StoreReader } from '../store/event-store.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
+import { type Api, remoteApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { giveWayToOwner } from './give-way.ts'
@@ -21,6 +23,7 @@ import { jsonLine, oneLine } from './shown.ts'
 import { type Paint, painter } from './terminal.ts'
 
 export async function replay(inputs: Arguments): Promise<number> {
+  if (inputs.text('url') !== undefined) return await replayServed(inputs)
   const stream = streamOf(inputs.positionals[0] ?? '', inputs.text('tenant') ?? 'default')
   giveWayToOwner(inputs.settings.store)
   try {
@@ -38,6 +41,27 @@ export async function replay(inputs: Arguments): Promise<number> {
     return await print(lines, inputs.has('json'))
   } catch (error) {
     throw asUnproven(error)
+  }
+}
+
+/** The ledger at `--url` folds the run, and what it says of it is printed. */
+async function replayServed(inputs: Arguments): Promise<number> {
+  const [run = ''] = inputs.positionals
+  if (!RunId.safeParse(run).success) throw usageFailure(`"${run}" is no run id`)
+  await using api = remoteApi(inputs)
+  try {
+    return await print(servedLines(api, run), inputs.has('json'))
+  } catch (error) {
+    throw asUnproven(error)
+  }
+}
+
+async function* servedLines(api: Pick<Api, 'text'>, run: string): AsyncGenerator<ReplayLine, void> {
+  let rest = ''
+  for await (const chunk of api.text(`/v1/runs/${run}/replay`, {}, new AbortController().signal)) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) yield parseJson(line) as ReplayLine
   }
 }
 

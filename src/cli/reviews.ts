@@ -27,9 +27,7 @@ export async function signReview(args: Arguments): Promise<number> {
   const isRemote = text('url') !== undefined
   if (!isRemote && (as === undefined || as === ''))
     throw usageFailure('--as is missing: a review is signed by a person, by name')
-  await using api = isRemote
-    ? await openApi(args)
-    : await openWritingApi(args, { subject: as ?? '', scopes: ['audit:read'] })
+  await using api = await openWritingApi(args, { subject: as ?? '', scopes: ['audit:read'] })
   const body = { query: positionals[0] ?? '', asOf: Number(asOf), findings }
   printObject(
     await api.post('/v1/reviews', { ...body, ...(filters && { filters }), ...(comment && { comment }) }),

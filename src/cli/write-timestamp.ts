@@ -5,24 +5,19 @@ import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
 import { parseJsonOrUndefined } from '../../schemas/json.ts'
 import { ledgerStream } from '../../schemas/names.ts'
-import { NO_NOTES, openReader } from '../compose/compose-stores.ts'
-import type { Settings } from '../settings/config.ts'
 import type { StoreReader } from '../store/event-store.ts'
 import { CliFailure, EXIT } from './failure.ts'
-import { jsonLine } from './shown.ts'
+import { jsonLine, oneLine } from './shown.ts'
 
 export interface TimestampPlace {
-  readonly settings: Settings
   readonly tenant: string
   readonly folder: string
   readonly json: boolean
 }
 
-export async function writeTimestamp({ settings, tenant, folder, json }: TimestampPlace): Promise<number> {
-  using reader = await openReader(settings.store, NO_NOTES)
-  const stamp = await lastTimestamp(reader, tenant)
-  if (stamp === undefined)
-    throw new CliFailure(`no checkpoint of ${tenant} was time-stamped yet: see serve --timestamp-url`, EXIT.unproven)
+export type Timestamp = Pick<EventBody<'CheckpointTimestamped'>, 'text' | 'reply' | 'size' | 'time' | 'authority'>
+
+export function writeTimestamp(stamp: Timestamp, { tenant, folder, json }: TimestampPlace): void {
   const [data, reply] = [join(folder, 'timestamp.txt'), join(folder, 'timestamp.tsr')]
   mkdirSync(folder, { recursive: true })
   writeFileSync(data, stamp.text)
@@ -30,21 +25,17 @@ export async function writeTimestamp({ settings, tenant, folder, json }: Timesta
   const { size, time, authority } = stamp
   const check = `openssl ts -verify -data ${data} -in ${reply} -CAfile AUTHORITY.pem`
   const summary = { tenant, size, time, authority, data, reply, check }
-  process.stdout.write(
-    json ? jsonLine(summary) : `${size} events existed by ${time}, says ${authority}\nto be checked by: ${check}\n`,
-  )
-  return EXIT.ok
+  const said = oneLine(`${size} events existed by ${time}, says ${authority}`)
+  process.stdout.write(json ? jsonLine(summary) : `${said}\nto be checked by: ${check}\n`)
 }
 
-async function lastTimestamp(
-  reader: StoreReader,
-  tenant: string,
-): Promise<EventBody<'CheckpointTimestamped'> | undefined> {
+/** Throws `CliFailure` if there is none. */
+export async function lastTimestamp(reader: StoreReader, tenant: string): Promise<Timestamp> {
   for await (const page of reader.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
     for (const { data } of page) {
       const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJsonOrUndefined(data))
       if (body.success) return body.data
     }
   }
-  return undefined
+  throw new CliFailure(`no checkpoint of ${tenant} was time-stamped yet: see serve --timestamp-url`, EXIT.unproven)
 }

@@ -1,12 +1,12 @@
 /** @module The API of a ledger to write to: the one at `--url`, or the store itself, which this command owns meanwhile. */
 import { openLedger } from '../compose/compose.ts'
 import { silentLog } from '../ledger/effects.ts'
-import { type Api, apiOver, applicationOver, type LocalCaller, openApi, tenantOf } from './api.ts'
+import { type Api, apiOver, applicationOver, type LocalCaller, remoteApi, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 
 /** `caller` is the identity used when the store itself is written to. If another process owns the store, the error names its address. */
 export async function openWritingApi(args: Arguments, caller: LocalCaller = {}): Promise<Api> {
-  if (args.text('url') !== undefined) return openApi(args)
+  if (args.text('url') !== undefined) return remoteApi(args)
   const tenant = tenantOf(args.text('tenant'))
   const opened = await openLedger(args.settings, silentLog)
   const held = { ledger: opened.ledger, keys: opened.keys.current() }

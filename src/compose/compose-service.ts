@@ -1,6 +1,7 @@
 /** @module The ledger as a service: composes the parts of `compose.ts`, the HTTP edge and the server. */
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { revocable } from '../access/revocable.ts'
 import { createApp } from '../http/app.ts'
 import type { AppOptions, HttpLog, ModelGateway } from '../http/app-deps.ts'
 import { awaitedLedger } from '../http/awaited-ledger.ts'
@@ -165,9 +166,10 @@ function edgeOf(
   const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
   return ({ ledger, keys: source, memory, work, readers, indexing, webhook }, draining) => {
     const keys = latest(source)
+    const verifier = verifierFor(settings, { keys, initial: keys(), trusted, memory })
     return createApp({
       ledger,
-      verifier: verifierFor(settings, { keys, initial: keys(), trusted, memory }),
+      verifier: revocable(verifier, (tenant) => ledger.tokens.revoked(tenant)),
       jwks: () => publicJwks(keys()),
       log,
       version,

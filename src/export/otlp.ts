@@ -84,6 +84,7 @@ const ROLES = {
     'HoldPlaced',
     'HoldReleased',
     'ReviewSigned',
+    'TokenRevoked',
   ),
   ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded', 'ValueStored'),
 } satisfies Record<EventType, string>

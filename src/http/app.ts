@@ -37,6 +37,7 @@ import { subjectRoutes } from './routes/subjects.ts'
 import { suspectRoutes } from './routes/suspects.ts'
 import { systemRoutes } from './routes/system.ts'
 import { tailRoutes } from './routes/tails.ts'
+import { tokenRoutes } from './routes/tokens.ts'
 import { waitRoutes } from './routes/waits.ts'
 import { createStreamSlots } from './stream-slots.ts'
 
@@ -61,6 +62,7 @@ const runRoutesAll = [
   ...subjectRoutes,
   ...holdRoutes,
   ...reviewRoutes,
+  ...tokenRoutes,
 ]
 
 /** Creates the application. `app.request(...)` answers without a socket; `startServer` listens on one. */

@@ -1,6 +1,7 @@
 /** @module Placeholder for a ledger that is not open yet: the HTTP edge runs, reports that it is not ready and why, and answers 503 to everything else. */
 import type { Ledger } from '../ledger/ledger.ts'
 import type { LedgerStats } from '../ledger/ledger-stats.ts'
+import type { Tokens } from '../ledger/tokens/tokens.ts'
 import { type StoreStatus, StoreUnavailableError } from '../store/event-store.ts'
 
 const RETRY_AFTER_MS = 1_000
@@ -21,14 +22,25 @@ const NOTHING_YET: LedgerStats = {
   stampFailures: [],
 }
 
+/** Before the ledger is open, a token gives access to counters and to nothing else, whether it was revoked or not. */
+const tokensOf = (unavailable: () => StoreUnavailableError): Tokens => {
+  const refuse = (): never => {
+    throw unavailable()
+  }
+  return { revoke: refuse, list: refuse, revoked: () => new Map() }
+}
+
 /** Everything except the status and the counters throws `StoreUnavailableError` with the status's detail. */
 export function awaitedLedger(status: () => StoreStatus): Ledger {
-  const known: Partial<Ledger> = { status, stats: () => NOTHING_YET }
+  const unavailable = (): StoreUnavailableError => {
+    const { detail = 'the ledger is not open yet' } = status()
+    return new StoreUnavailableError(detail, RETRY_AFTER_MS)
+  }
+  const known: Partial<Ledger> = { status, stats: () => NOTHING_YET, tokens: tokensOf(unavailable) }
   return new Proxy(known, {
     get: (target, name) => {
       if (Object.hasOwn(target, name)) return Reflect.get(target, name)
-      const { detail = 'the ledger is not open yet' } = status()
-      throw new StoreUnavailableError(detail, RETRY_AFTER_MS)
+      throw unavailable()
     },
   }) as Ledger
 }

@@ -5,6 +5,7 @@ import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import { NotOnRecordError } from '../ledger/identity/ledger-facts.ts'
 import { DamagedStreamError } from '../ledger/read/verified-events.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
+import { RevocationsUnknownError } from '../ledger/tokens/tokens.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import { DerivedFileRenewedError } from '../store/derived-file.ts'
@@ -20,6 +21,12 @@ const NOT_ON_RECORD =
 const WENT_BACK = 'the store no longer holds an event that it had acknowledged: nothing is read from it'
 
 const MADE_ANEW = 'an index that this answer rests on is being rebuilt from the store'
+
+/** The list is part of what makes a token valid. */
+function unreadable(error: StoreUnavailableError): string {
+  if (!(error instanceof RevocationsUnknownError)) return 'the store cannot be read now'
+  return `whether this token was revoked cannot be read, so it is not accepted: ${error.message}`
+}
 
 /** Any other error is internal: it is logged under an id, and the answer contains only that id. */
 export function failure(error: unknown, deps: Pick<HttpDeps, 'log'>, c: HttpContext): Response {
@@ -47,7 +54,7 @@ export function failure(error: unknown, deps: Pick<HttpDeps, 'log'>, c: HttpCont
   if (error instanceof StoreWentBackError) return problemResponse(problem('store-went-back', WENT_BACK), c.req.path)
   if (error instanceof StoreUnavailableError) {
     const { retryAfterMs } = error
-    const detail = error instanceof NotOnRecordError ? NOT_ON_RECORD : 'the store cannot be read now'
+    const detail = error instanceof NotOnRecordError ? NOT_ON_RECORD : unreadable(error)
     return problemResponse(problem('store-unavailable', detail, { retryAfterMs }), c.req.path)
   }
   if (error instanceof DamagedStreamError || error instanceof StreamDeletedError)

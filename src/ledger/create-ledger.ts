@@ -46,6 +46,7 @@ import { suspectReads } from './read/suspect-reads.ts'
 import { waitReads } from './read/wait-reads.ts'
 import { type OwnStats, Stats } from './stats.ts'
 import { openSubjects } from './subjects/open-subjects.ts'
+import { openTokens } from './tokens/revoked-tokens.ts'
 import { watched } from './watched.ts'
 import { createCommands } from './write/commands.ts'
 import { writeSide } from './write/write-side.ts'
@@ -94,9 +95,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 
   return {
-    ledgerId,
-    origin,
-    ...(logs && { logs }),
+    ...{ ledgerId, origin, ...(logs && { logs }) },
     ...(audit && { audit: audit.reads, signReview: signsReviews({ audit: audit.reads, facts, effects }) }),
     ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(queries),
@@ -107,6 +106,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...readsOf(history, { list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
     ...{ losses, ...erasing.operations, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
+    tokens: openTokens({ ...known, store, sealer, facts, effects }),
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
     stats: () =>

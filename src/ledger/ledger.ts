@@ -28,6 +28,7 @@ import type { UnreadableRun } from './read/unreadable.ts'
 import type { ReservationsPage, RunAt, RunPage } from './run-at.ts'
 import type { ServiceReads, ServiceRecord } from './service.ts'
 import type { Holds, Subjects } from './subjects/subjects.ts'
+import type { Tokens } from './tokens/tokens.ts'
 
 export type { BatchItem, Caller, Command }
 
@@ -358,6 +359,9 @@ export interface Ledger extends AsyncDisposable {
 
   /** Legal holds: what they cover is not erased. */
   readonly holds: Holds
+
+  /** Access tokens of the tenant that are refused before they expire. */
+  readonly tokens: Tokens
 
   /** Records that a person has reviewed the answer to an audit query; absent without an index for auditors. */
   readonly signReview?: SignsReviews

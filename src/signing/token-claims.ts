@@ -43,6 +43,8 @@ export interface Principal {
   readonly run?: string
   /** The one agent that the token is bound to. */
   readonly agent?: string
+  /** The token's `jti`, by which it can be revoked; absent if it has none. */
+  readonly tokenId?: string
   /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
@@ -90,6 +92,7 @@ export function principalOf(payload: { readonly [claim: string]: unknown }): Pri
     scopes: new Set(scope.split(' ').filter((name) => name !== '')),
     ...(run !== undefined && { run }),
     ...(agent !== undefined && { agent }),
+    ...(typeof payload.jti === 'string' && payload.jti !== '' && { tokenId: payload.jti }),
     expiresAt: exp * 1000,
   }
 }

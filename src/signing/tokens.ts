@@ -36,6 +36,7 @@ export type TokenFault =
   | 'token-lifetime'
   | 'token-claims'
   | 'token-tenant'
+  | 'token-revoked'
 
 export type TokenResult =
   | { readonly ok: true; readonly claims: Principal }

@@ -320,6 +320,10 @@ const TENANT_BODIES = {
     { v: 1, hold: uuid(212), scope: 'tenant', reason: 'an inquiry' },
   ],
   HoldReleased: [{ v: 1, hold: uuid(210), reason: 'the claim was settled' }],
+  TokenRevoked: [
+    { v: 1, token: uuid(230), reason: 'it was in a log' },
+    { v: 1, token: 'an id of another issuer' },
+  ],
   ReviewSigned: [
     {
       v: 1,

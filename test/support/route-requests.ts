@@ -39,6 +39,7 @@ export const BODIES: Readonly<Record<string, object>> = {
   '/v1/losses/acknowledge': { stream: 'run-acme.r', revision: 1, reason: 'no copy has it' },
   '/v1/subjects/{subject}/erase': { reason: 'asked', basis: 'GDPR 17' },
   '/v1/reviews': { query: 'refusals', asOf: 1, findings: 'none' },
+  '/v1/tokens/revoke': { token: SOME_ID, reason: 'it was in a log' },
   '/v1/holds': { tenant: true, reason: 'a claim' },
   '/v1/holds/{hold}/release': { reason: 'settled' },
   '/v1/batch': { items: [{ op: 'envelope', run: 'r', body: { agent: 'a', payload: {} } }] },

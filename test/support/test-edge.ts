@@ -1,6 +1,7 @@
 /** @module The HTTP edge over a real ledger, with tokens a test may make: no socket, no mocks. */
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Header } from '../../schemas/header.ts'
+import { revocable } from '../../src/access/revocable.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { AppOptions, HttpLog, HttpSettings } from '../../src/http/app-deps.ts'
 import type { HttpEnv } from '../../src/http/http-context.ts'
@@ -65,6 +66,8 @@ export interface TestEdgeOptions extends TestLedgerOptions {
   readonly disks?: AppOptions['disks']
   readonly mcp?: AppOptions['mcp']
   readonly payloadScope?: 'implied' | 'required'
+  /** Whether tokens can be revoked, as in a server. Default: false. */
+  readonly revocable?: boolean
   /** Wraps the ledger, to make it fail or wait. */
   readonly wrap?: (ledger: Ledger) => Ledger
 }
@@ -80,7 +83,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
   const verifier = createTokenVerifier({ keys: inner.keys.current, issuer: ISSUER, audience: AUDIENCE, now, ...trust })
   const app = createApp({
     ledger: options.wrap?.(inner.ledger) ?? inner.ledger,
-    verifier,
+    verifier: options.revocable === true ? revocable(verifier, inner.ledger.tokens.revoked) : verifier,
     jwks: () => publicJwks(inner.keys.current()),
     log: memoryLog(logs),
     version: '0.0.0-test',

@@ -1,15 +1,19 @@
-/** @module Commands that verify and prove offline. */
+/** @module Commands that verify and prove, offline or of a running ledger. */
+import type { Option } from 'commander'
 import type { CliCommand } from '../cli-command.ts'
-import { flag, jsonFlag, PLACE, tenantFlag, trustNothingFlag } from '../flag.ts'
+import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, trustNothingFlag, urlFlag } from '../flag.ts'
+
+/** For a command that asks a running ledger for what it otherwise reads from the store. */
+const ofServer = (scope: string): readonly Option[] => [urlFlag(), tokenFlag(scope)]
 
 export function evidenceCommands(program: CliCommand): void {
-  program.commandsGroup('Check and prove, offline:')
+  program.commandsGroup('Check and prove:')
   verify(program)
   program
     .command('replay')
     .description('read one run again, fold it, and compare with what its snapshots recorded')
     .argument('<run>', 'id of the run')
-    .flags(tenantFlag(), jsonFlag('one JSON object a line'))
+    .flags(tenantFlag(), ...ofServer('payloads:read'), jsonFlag('one JSON object a line'))
     .settings(...PLACE)
     .explained(EXIT_CODES)
     .runs(async () => (await import('../replay.ts')).replay)
@@ -26,6 +30,7 @@ export function evidenceCommands(program: CliCommand): void {
       ),
       flag('--witness <url>', 'have a witness cosign it first'),
       flag('--witness-key <key>', 'verifier key of that witness'),
+      ...ofServer('audit:read'),
       jsonFlag('print the note, the key or the successions as a member of a JSON object'),
     )
     .settings(...PLACE)
@@ -38,10 +43,24 @@ export function evidenceCommands(program: CliCommand): void {
       tenantFlag(),
       flag('--key <key>', 'verifier key of the log, where the key file is not at hand'),
       trustNothingFlag(),
+      ...ofServer('audit:read'),
       jsonFlag('print the file as a member of a JSON object'),
     )
     .settings(...PLACE)
     .runs(async () => (await import('../proof.ts')).proof)
+  program
+    .command('consistency')
+    .description('say whether two checkpoints that you kept are of one history of their log')
+    .argument('<old>', 'file with a checkpoint')
+    .argument('<new>', 'file with another one of the same log')
+    .flags(
+      flag('--key <key|file>', 'verifier key of the log, or a file with one a line (else as for verify)'),
+      ...ofServer('audit:read'),
+      jsonFlag(),
+    )
+    .settings(...PLACE, 'known-keys')
+    .explained('Exit code: 0 one history, 1 the log signed two, 2 usage, 3 not proven.')
+    .runs(async () => (await import('../consistency.ts')).consistency)
   program
     .command('validate')
     .description('judge handoffs {before, after, supersedes?, evidence?} from standard input, line by line')

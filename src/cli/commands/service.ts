@@ -2,7 +2,7 @@
 import { SETTINGS, type SettingName } from '../../settings/settings.ts'
 import { SCOPES } from '../../signing/token-claims.ts'
 import type { CliCommand } from '../cli-command.ts'
-import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, trustNothingFlag, urlFlag } from '../flag.ts'
 import { limitFlag } from './asking.ts'
 
 export function serviceCommands(program: CliCommand): void {
@@ -64,9 +64,9 @@ function serve(program: CliCommand): void {
 }
 
 function token(program: CliCommand): void {
-  program
+  const group = program
     .command('token')
-    .description('print an access token for the keys of the data folder')
+    .description('print an access token for the keys of the data folder; revoke one')
     .flags(
       flag('--scope <scopes>', `needed: one or more of ${SCOPES.join(' ')}`, SCOPES),
       tenantFlag(),
@@ -87,6 +87,19 @@ function token(program: CliCommand): void {
     )
     .settings(...PLACE, 'issuer', 'audience')
     .runs(async () => (await import('../token.ts')).token)
+  group
+    .command('revoke')
+    .description('refuse a token from now on, in every process on the store, until it expires and after')
+    .argument('<id>', 'its jti, as "countersign audit tokens" lists it')
+    .flags(
+      flag('--reason <text>', 'why, on record for good: it names no person'),
+      tenantFlag(),
+      urlFlag(),
+      tokenFlag('admin'),
+      jsonFlag('the answer as one JSON object'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../revoke-token.ts')).revokeToken)
 }
 
 const STORE_MORE =
@@ -155,7 +168,7 @@ function holds(program: CliCommand): void {
   group
     .command('list')
     .description('active holds, and those that were released')
-    .flags(tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .flags(tenantFlag(), trustNothingFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
     .settings(...PLACE)
     .runs(async () => (await import('../holds.ts')).listHolds)
   const changing = () => [
@@ -191,7 +204,14 @@ function reviews(program: CliCommand): void {
   group
     .command('list')
     .description('reviews that were signed off; audit reviews has more filters')
-    .flags(limitFlag(), tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .flags(
+      limitFlag(),
+      tenantFlag(),
+      trustNothingFlag(),
+      urlFlag(),
+      tokenFlag('audit:read'),
+      jsonFlag('one JSON object a line'),
+    )
     .settings(...PLACE)
     .runs(async () => (await import('../reviews.ts')).listReviews)
   group

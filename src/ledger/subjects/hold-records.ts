@@ -1,15 +1,10 @@
 /** @module The recorded legal holds of a tenant (LIFE-20 to LIFE-22): a pure fold, and its reader. */
-import { type LostEvent, placeText } from '../../../schemas/acknowledged-loss.ts'
 import type { HoldAnswer } from '../../../schemas/answers/holds.ts'
 import { EVENTS } from '../../../schemas/events.ts'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
-import { ledgerStream } from '../../../schemas/names.ts'
 import { readHeader } from '../../signing/header-reader.ts'
-import type { EventStore, ReadRecord } from '../../store/event-store.ts'
-import type { Sealer } from '../identity/sealer.ts'
-import { type KnownEnd, refuseLostEnd } from '../read/lost-end.ts'
-import { sealFaults } from '../read/record-seal.ts'
-import { DamagedStreamError } from '../read/verified-events.ts'
+import type { ReadRecord } from '../../store/event-store.ts'
+import { TenantFold, type TenantFoldDeps } from '../read/tenant-fold.ts'
 
 export type Hold = HoldAnswer
 /** Holds by their id, in the order in which they were placed. */
@@ -50,63 +45,11 @@ export function withEvent(holds: Holds, { header: text, data: body }: Pick<ReadR
   return new Map(holds).set(hold, { ...placed, state: 'released', ...released })
 }
 
-interface HoldRecordsDeps {
-  readonly store: Pick<EventStore, 'head' | 'readStream'>
-  readonly sealer: Sealer
-  /** Events of the tenant that were acknowledged as lost, by `placeText`; undefined if the ledger keeps no logs. */
-  readonly acknowledged: ((tenant: string) => Promise<ReadonlyMap<string, LostEvent>>) | undefined
-  /** What the logs have seen of a stream. */
-  readonly knownHead: KnownEnd | undefined
-}
-
 const NONE: Holds = new Map()
 
 /** Reads only what was appended since the last time. */
-export class HoldRecords {
-  readonly #deps: HoldRecordsDeps
-  readonly #known = new Map<string, { readonly head: number; readonly holds: Holds }>()
-
-  constructor(deps: HoldRecordsDeps) {
-    this.#deps = deps
-  }
-
-  /**
-   * Throws `DamagedStreamError` if an event of the tenant's ledger stream is missing or not as it was sealed, and its loss was not acknowledged: it may
-   * have been a hold.
-   */
-  async of(tenant: string): Promise<Holds> {
-    const stream = ledgerStream(tenant)
-    const head = await this.#deps.store.head(stream)
-    // The end that is lost may be a legal hold.
-    await refuseLostEnd(this.#deps, stream, head)
-    const known = this.#known.get(tenant)
-    if (known?.head === head) return known.holds
-    const from = known !== undefined && known.head < head ? known : { head: -1, holds: NONE }
-    const holds = await this.#read(tenant, from, head)
-    this.#known.set(tenant, { head, holds })
-    return holds
-  }
-
-  async #read(tenant: string, from: { readonly head: number; readonly holds: Holds }, head: number): Promise<Holds> {
-    const { store, sealer, acknowledged } = this.#deps
-    const stream = ledgerStream(tenant)
-    let { holds } = from
-    let next = from.head + 1
-    let lost: ReadonlyMap<string, LostEvent> | undefined
-    const pastLoss = async (revision: number, reason: string): Promise<void> => {
-      lost ??= (await acknowledged?.(tenant)) ?? new Map()
-      if (!lost.has(placeText({ stream, revision }))) throw new DamagedStreamError(stream, revision, reason)
-    }
-    for await (const page of store.readStream(stream, { from: next, to: head })) {
-      for (const record of page) {
-        for (; next < record.revision; next += 1) await pastLoss(next, 'the event is missing, and may be a legal hold')
-        const [fault] = sealFaults(sealer, record)
-        if (fault === undefined) holds = withEvent(holds, record)
-        else await pastLoss(record.revision, `${fault.code}: ${fault.message}`)
-        next = record.revision + 1
-      }
-    }
-    for (; next <= head; next += 1) await pastLoss(next, 'the event is missing, and may be a legal hold')
-    return holds
+export class HoldRecords extends TenantFold<Holds> {
+  constructor(deps: TenantFoldDeps) {
+    super(deps, { none: NONE, withEvent, mayBe: 'a legal hold' })
   }
 }

@@ -1,0 +1,23 @@
+/** @module Revoked access tokens as callers of the ledger see them (HTTP-82 to HTTP-84). */
+import type { RevokedTokenAnswer, RevokedTokensAnswer } from '../../../schemas/answers/tokens.ts'
+import type { RevokeToken } from '../../../schemas/token.ts'
+import type { Caller } from '../../access/caller.ts'
+import { StoreUnavailableError } from '../../store/event-store.ts'
+import type { Answered } from '../subjects/subjects.ts'
+
+/** Revoked tokens by their `jti`, in the order in which they were revoked. */
+export type Revoked = ReadonlyMap<string, RevokedTokenAnswer>
+
+export interface Tokens {
+  /** Resolves once the revocation is recorded and in effect in this process. Repeated it answers the same. */
+  revoke(caller: Caller, asked: RevokeToken): Promise<Answered<RevokedTokenAnswer>>
+  list(caller: Caller): Promise<Answered<RevokedTokensAnswer>>
+  /**
+   * The tokens of the tenant that are revoked, at most a second old; without a promise if they were read that lately. Rejects with
+   * `RevocationsUnknownError` if they cannot be read.
+   */
+  revoked(tenant: string): Revoked | Promise<Revoked>
+}
+
+/** The list of revoked tokens cannot be read, or not to its end: no token of the tenant can be accepted. */
+export class RevocationsUnknownError extends StoreUnavailableError {}
