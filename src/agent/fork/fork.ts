@@ -1,10 +1,13 @@
 /** @module Fork and join: branches run concurrently on one frozen context, each in its own scope (RUN-38). */
 import type { JsonObject } from '../../../schemas/json.ts'
+import { BRANCHES_MAX } from '../../../schemas/value-forms.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { failureOf, LedgerRefused } from '../errors.ts'
 import { HALTING } from '../halting.ts'
 import { asRecorded } from '../history/budget-refusal.ts'
 import { refusedAsThen } from '../history/refused-as-then.ts'
+import { aName, callable, checkOptions, groups, type OptionRules, oneOf } from '../option-rules.ts'
+import { BESIDE_PAYLOAD } from '../pipeline/check-handoff.ts'
 import { register } from '../pipeline/handoff.ts'
 import type { Established } from '../pipeline/handoff-types.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
@@ -12,7 +15,6 @@ import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { isCovered } from '../saga/outcome.ts'
 import { TOO_LARGE, wasTooLarge } from '../too-large.ts'
-import { checkFork } from './check-fork.ts'
 import type { BranchOf, ForkOptions, ForkResult } from './fork-types.ts'
 import { resultOf, type Verdict, verdictOf } from './fork-verdict.ts'
 import { type ForkPlan, forkRequest, type PlannedBranch, planFork } from './plan-fork.ts'
@@ -260,4 +262,23 @@ function firstValid(running: readonly Promise<boolean>[]): Promise<void> {
       }, reject)
     }
   })
+}
+
+/** Validation rules for the options of a fork and of its branches, applied at the call (RUN-192). */
+type VoteOptions = Extract<ForkOptions, { join: 'vote' }>
+
+const BRANCH: OptionRules<BranchOf<never>> = { ...BESIDE_PAYLOAD, agent: aName, name: aName, run: callable }
+
+const UNION: OptionRules<Exclude<ForkOptions, VoteOptions>> = {
+  agent: aName,
+  onDiscard: oneOf('compensate', 'keep'),
+  join: oneOf('union', 'first_wins', 'vote'),
+}
+const VOTE: OptionRules<VoteOptions> = { ...UNION, score: callable }
+
+/** Throws `invalid-option`. */
+function checkFork(branches: unknown, options: unknown): void {
+  checkOptions('run.fork', { branches }, { branches: groups(BRANCHES_MAX, BRANCH, ['agent', 'run']) })
+  const isVote = typeof options === 'object' && options !== null && 'join' in options && options.join === 'vote'
+  checkOptions('run.fork', options, isVote ? VOTE : UNION, ['join'])
 }
