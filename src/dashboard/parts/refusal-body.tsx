@@ -1,15 +1,16 @@
 /** @module The page of a refused handoff, in the order of a reader's questions. */
+import { EXPORT } from '../../access/access.ts'
+import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import { DiffTable } from '../diff/diff-table.tsx'
 import { count, money, plural } from '../format.ts'
-import { eventPath, refusalPath } from '../paths.ts'
+import { bundlePath, downloadPath, eventPath, refusalPath, withQuery } from '../paths.ts'
 import type { RefusedHandoff } from '../refused-handoff.ts'
 import { AsItWas } from './as-it-was.tsx'
 import { Crumbs } from './crumbs.tsx'
 import { Actor, Data, Time } from './data.tsx'
 import { Fact } from './fact.tsx'
 import { Findings } from './findings.tsx'
-import { HandOver } from './hand-over.tsx'
 import { ProofPanel } from './proof-panel.tsx'
 import { Undone } from './undone.tsx'
 
@@ -103,5 +104,60 @@ function Facts({ found }: { readonly found: RefusedHandoff }) {
         )}
       </Fact>
     </dl>
+  )
+}
+
+/** Downloads for a third party that trusts neither this page nor this server. */
+interface HandOverProps {
+  readonly run: string
+  readonly caller: Principal
+}
+
+const FORMATS = [
+  ['jsonl', 'JSONL', 'every event as it was signed; countersign verify reads it'],
+  ['csv', 'CSV', 'for a spreadsheet; safe to open'],
+  ['cloudevents', 'CloudEvents', 'one a line'],
+  ['ocsf', 'OCSF', 'for a SIEM'],
+  ['otlp', 'OTLP', 'as a trace'],
+] as const
+
+function HandOver({ run, caller }: HandOverProps) {
+  const path = `runs/${encodeURIComponent(run)}`
+  return (
+    <section class="card" aria-labelledby="hand-over-title">
+      <h2 id="hand-over-title">Hand it over</h2>
+      {mayOpen(EXPORT, caller, run) ? (
+        <>
+          <p>
+            <a class="button primary" href={bundlePath(run)} download>
+              Evidence bundle
+            </a>
+          </p>
+          <p class="muted">
+            One file that proves itself: its events, checkpoint, keys, a report to read, and verify.mjs, which checks it
+            with Node alone.
+          </p>
+          <h3>Exports</h3>
+          <p class="muted">
+            Each export is recorded with the name of who took it. A cut one says so when it is verified.
+          </p>
+          <ul class="formats">
+            {FORMATS.map(([format, label, what]) => (
+              <li>
+                <a class="strong" href={downloadPath(withQuery(`${path}/export`, { format }))} download>
+                  {label}
+                </a>{' '}
+                <span class="muted">{what}</span>
+              </li>
+            ))}
+          </ul>
+          <p class="muted">
+            Check it on another machine: <code>countersign verify {run}.jsonl</code>
+          </p>
+        </>
+      ) : (
+        <p>Exports need a token with the scope audit:export.</p>
+      )}
+    </section>
   )
 }
