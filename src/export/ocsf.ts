@@ -83,10 +83,7 @@ const PROFILES = ['ai_operation', 'record_integrity'] as const
 const TRACED_PROFILES = [...PROFILES, 'trace'] as const
 
 const ACTIVITY = { create: 1, read: 2, update: 3 } as const satisfies Record<EventType['activity'], number>
-const SEVERITY = { informational: 1, low: 2, medium: 3, high: 4 } as const satisfies Record<
-  Rating['severity'],
-  number
->
+const SEVERITY = { informational: 1, low: 2, medium: 3, high: 4 } as const satisfies Record<Rating['severity'], number>
 const STATUS = { success: 1, failure: 2 } as const satisfies Record<Rating['outcome'], number>
 const ROLE = { tool: 3, agent: 4, orchestrator: 5 } as const
 const SHA_256 = 3

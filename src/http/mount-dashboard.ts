@@ -59,11 +59,7 @@ function apiRequest(c: DashboardContext, path: string, token: string): Request {
 // Reads and live streams of the dashboard's pages; they end on the same conditions as every other stream.
 
 /** Opens the live stream of a page, or returns the problem code if no slot is free. */
-function openLivePage(
-  deps: HttpDeps,
-  c: HttpContext,
-  live: LiveFrames,
-): Response | 'too-many-streams' | 'overloaded' {
+function openLivePage(deps: HttpDeps, c: HttpContext, live: LiveFrames): Response | 'too-many-streams' | 'overloaded' {
   const { caller, token, over, headers, frames } = live
   const release = deps.slots.acquire(caller.tenant, 'tail')
   if (typeof release === 'string') return release

@@ -38,10 +38,7 @@ function recordNewKey(founding: LedgerIdentityDeps, indexing: Indexing | undefin
 // Logs each change of the store (it stops or resumes accepting appends, it went backwards, a server may forget a stream) and counts its faults.
 
 /** Logs once per change of state, no matter how often the store retries in between. Returns a function that ends the watch. */
-function watchStore(
-  store: EventStore,
-  { log, stats }: { readonly log: Log; readonly stats: Stats },
-): () => void {
+function watchStore(store: EventStore, { log, stats }: { readonly log: Log; readonly stats: Stats }): () => void {
   let { state } = store.status()
   const named = new Set<string>()
   const name = ({ forgetting = [] }: StoreStatus): void => {

@@ -159,11 +159,7 @@ interface JsonDifference {
 }
 
 /** Undefined if the values are equal. Members are compared in the order of their sorted keys. */
-function firstDifference(
-  ours: Json | undefined,
-  theirs: Json | undefined,
-  path = '',
-): JsonDifference | undefined {
+function firstDifference(ours: Json | undefined, theirs: Json | undefined, path = ''): JsonDifference | undefined {
   if (ours === theirs) return undefined
   const [a, b] = [membersOf(ours), membersOf(theirs)]
   if (a === undefined || b === undefined || Array.isArray(ours) !== Array.isArray(theirs)) return { path, ours, theirs }

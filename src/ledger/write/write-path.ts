@@ -3,9 +3,9 @@
  * made in pieces while no other decision on the run begins. Decisions of one run therefore never interleave. Waiting for the disk comes afterwards,
  * and many requests wait together.
  */
-import { safeKey } from '../../../projections/run-state.ts'
-import { answeredOnRecord } from '../../domain/answered-refusal.ts'
-import { type Decision, type Env, refuseOnRecord } from '../../domain/decision.ts'
+import { type RunState, safeKey } from '../../../projections/run-state.ts'
+import { ANSWERS_TO_CODE, requestMark, toldRefusal } from '../../../schemas/refused-request.ts'
+import { type Decision, type Env, type Refused, refuseOnRecord } from '../../domain/decision.ts'
 import { withoutAppend } from '../../domain/disclosure.ts'
 import { finish, isPaced, type Paced } from '../../domain/paced.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -377,4 +377,21 @@ async function tryAhead(
     if (attempt.undecided === true && !skipped) break
   }
   return tries
+}
+
+// Records refusals that a run's code may catch, so that a resumed run gets the same refusal at the same request (RUN-191). Pure.
+
+/** Returns the refusal, with an event that records it and the request it answers, if code may catch the refusal and no event records it yet. */
+function answeredOnRecord(
+  state: RunState | undefined,
+  { command, decided }: { readonly command: RunCommand; readonly decided: Refused },
+  env: Env,
+): Refused {
+  const { refusal, record } = decided
+  if (record !== undefined || state?.status !== 'open' || !ANSWERS_TO_CODE.has(refusal.code)) return decided
+  const fingerprint = requestMark(command)
+  if (fingerprint === undefined || !('body' in command)) return decided
+  const told = { ...refusal, ...toldRefusal(refusal.detail, refusal.evidence) }
+  const { runFence } = command.body as { readonly runFence?: number }
+  return { ...decided, ...refuseOnRecord(state, env, { refusal: told, fingerprint, runFence }) }
 }

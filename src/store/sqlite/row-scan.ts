@@ -357,11 +357,7 @@ function rowsBeforeFirst(db: Database): readonly ScanFault[] {
   }
 }
 
-function faultAt(
-  code: ScanFaultCode,
-  message: string,
-  place: Omit<ScanFault['fault'], 'code' | 'message'>,
-): ScanFault {
+function faultAt(code: ScanFaultCode, message: string, place: Omit<ScanFault['fault'], 'code' | 'message'>): ScanFault {
   return { fault: { code, message, ...place } }
 }
 
