@@ -331,7 +331,7 @@ function registerRequests(registry: Registry): (method: string, route: string) =
         for (const [status, count] of byStatus) this.inc({ ...labels, status: String(status) }, count)
     },
   })
-  registry.registerMetric(secondsOf(routes))
+  registry.registerMetric(histogramOf(routes))
   gauge(registry, 'http_in_flight', 'Requests not answered yet.', () => inFlight)
 
   return (method, route) => {
@@ -364,7 +364,7 @@ function took(count: RouteCount, seconds: number): void {
 }
 
 /** A histogram made from counts, which the library does not support. Routes without requests are left out. */
-function secondsOf(routes: readonly RouteCount[]): Metric {
+function histogramOf(routes: readonly RouteCount[]): Metric {
   const name = `${PREFIX}http_request_seconds`
   const options = { name, help: 'Time to the head of the answer.', type: 'histogram', aggregator: 'sum' }
   const get = async () => ({ ...options, values: routes.flatMap((count) => valuesOf(name, count)) })
