@@ -342,7 +342,8 @@ class ClaimLost extends Error {
   }
 }
 
-/** Keeps the lease of a call while its tool runs, by renewing it after a third of its duration. */
+// Keeps the lease of a call while its tool runs, by renewing it after a third of its duration.
+
 const PART = 3
 
 /** Returns a function that stops renewal. An unreachable ledger does not stop it, because a settlement after the deadline is accepted as well. */

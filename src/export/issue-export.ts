@@ -268,10 +268,9 @@ function placeOf({ from, root, edge, last }: PendingPart): NonNullable<ExportSco
   return { from, root, edge, beforeMs: Number.isNaN(beforeMs) ? 0 : beforeMs }
 }
 
-/**
- * A part of the tenant's log: its events from one leaf to the pin. A follower requests one part after the other, each from the leaf at which the
- * trailer of the previous part ends: nothing is missing or duplicated between them.
- */
+// A part of the tenant's log: its events from one leaf to the pin. A follower requests one part after the other, each from the leaf at which the
+// trailer of the previous part ends: nothing is missing or duplicated between them.
+
 interface PendingPart extends PartHead {
   readonly last: PinnedEdge['last']
   /** Size of the log at the pin: the next part begins there. */

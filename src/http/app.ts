@@ -128,7 +128,8 @@ function documentRoute(app: OpenAPIHono<HttpEnv>): OpenRoute {
   }
 }
 
-/** Logs one line per request, if the settings ask for it. Data from a query or a body is not logged. */
+// Logs one line per request, if the settings ask for it. Data from a query or a body is not logged.
+
 const PATH_MAX_CHARS = 512
 const OF_SUBJECTS = '/v1/subjects/'
 

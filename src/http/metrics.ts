@@ -196,7 +196,8 @@ function registerMemory(registry: Registry, memory: MemoryBudget): void {
   byShare('memory_share_refusals', 'Times that a share was found full.', ({ refusals }) => refusals)
 }
 
-/** Metrics of the reader and indexing threads; all values are 0 if there are none. */
+// Metrics of the reader and indexing threads; all values are 0 if there are none.
+
 interface Threads {
   readonly readers?: Pick<ReaderThreads, 'stats'> | undefined
   readonly indexing?: Pick<IndexingThread, 'stats'> | undefined
@@ -293,10 +294,9 @@ function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void
 
 const secondsOf = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000)
 
-/**
- * Metrics of requests by route, kept in plain numbers and converted when scraped: the metrics library would look up and validate the labels on every
- * request.
- */
+// Metrics of requests by route, kept in plain numbers and converted when scraped: the metrics library would look up and validate the labels on every
+// request.
+
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** Tracker of one route: call `begin` at the start of a request, and `end` with the value returned by `begin` and the status. */

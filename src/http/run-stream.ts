@@ -85,7 +85,8 @@ export function runStream(
   return stream.body
 }
 
-/** A response body that is produced on demand: nothing is prepared ahead, so that a slow reader costs no memory. */
+// A response body that is produced on demand: nothing is prepared ahead, so that a slow reader costs no memory.
+
 interface StreamHooks {
   /** Called when no more data is wanted, because the reader disconnected or the stream was cut. Must stop a source that waits. */
   readonly stopped: () => void

@@ -260,7 +260,8 @@ function threadLost(reason: string, retryAfterMs: number): StoreUnavailableError
   return new StoreUnavailableError(`the thread that follows the store is gone (${reason}): ask again`, retryAfterMs)
 }
 
-/** The thread that has the files, as an interface of calls for the ledger. */
+// The thread that has the files, as an interface of calls for the ledger.
+
 type Answer<K extends keyof IndexingCalls> = ReturnType<IndexingCalls[K]>
 
 interface Tasks {

@@ -124,10 +124,9 @@ function revisionOf(state: Json): number | undefined {
   return typeof state.revision === 'number' ? state.revision : undefined
 }
 
-/**
- * JSON as parsed by the projection engine of EventStoreDB (according to the source of the interpreter that 23.10 uses): it rejects a Unicode line
- * separator in a string, and a control character in a name.
- */
+// JSON as parsed by the projection engine of EventStoreDB (according to the source of the interpreter that 23.10 uses): it rejects a Unicode line
+// separator in a string, and a control character in a name.
+
 const LINE_SEPARATOR = /[\u2028\u2029]/
 /** Control characters that the engine rejects in a name; it accepts a tab. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -149,7 +148,8 @@ function requireNames(value: Json): void {
   }
 }
 
-/** The first difference between two JSON values; the order of keys is irrelevant. */
+// The first difference between two JSON values; the order of keys is irrelevant.
+
 interface JsonDifference {
   /** JSON Pointer (RFC 6901). */
   readonly path: string

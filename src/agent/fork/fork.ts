@@ -271,7 +271,8 @@ function firstValid(running: readonly Promise<boolean>[]): Promise<void> {
   })
 }
 
-/** Validation rules for the options of a fork and of its branches, applied at the call (RUN-192). */
+// Validation rules for the options of a fork and of its branches, applied at the call (RUN-192).
+
 type VoteOptions = Extract<ForkOptions, { join: 'vote' }>
 
 const BRANCH: OptionRules<BranchOf<never>> = { ...BESIDE_PAYLOAD, agent: aName, name: aName, run: callable }
@@ -331,7 +332,8 @@ async function scopesWithCalls({ session }: ExecutionContext): Promise<readonly 
   return calls.flatMap(({ scope }) => scope ?? [])
 }
 
-/** Calls that an earlier process left active in branches that are not run again: the run cannot end before their outcome is known. */
+// Calls that an earlier process left active in branches that are not run again: the run cannot end before their outcome is known.
+
 const LOOK_AGAIN_MS = 1_000
 
 /**

@@ -204,7 +204,8 @@ export function repeatedRequestPlace(
   return { ...origin, isAgain: true, scope: joined(origin.scope, `again:${callId}`) }
 }
 
-/** The remaining budget of a run, as reported by its ledger; in a replay, the budget at its start. A run without limits is queried only once. */
+// The remaining budget of a run, as reported by its ledger; in a replay, the budget at its start. A run without limits is queried only once.
+
 const UNLIMITED: RemainingBudget = { tokens: undefined, nano: undefined }
 
 /** Sessions whose run has no limit; limits never change during a run. */

@@ -174,7 +174,8 @@ function bytesOf(parts: Parts): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))))
 }
 
-/** Sends one request to a server over HTTP unchanged, without timeout, redirects or retries. */
+// Sends one request to a server over HTTP unchanged, without timeout, redirects or retries.
+
 interface UpstreamRequest {
   readonly url: string
   readonly method: 'GET' | 'POST' | 'DELETE'

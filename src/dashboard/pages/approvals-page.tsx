@@ -225,7 +225,8 @@ function Around({ run, before, after }: AroundIt) {
   )
 }
 
-/** The queue of approvals, current or at an earlier size of the log. */
+// The queue of approvals, current or at an earlier size of the log.
+
 const ARGS_CHARS = 120
 
 interface ApprovalListProps {

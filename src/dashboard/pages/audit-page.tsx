@@ -211,7 +211,8 @@ function Answer({ definition, page }: { readonly definition: AuditQueryDefinitio
   )
 }
 
-/** The filters of a question as a form: a plain GET, so that an answer has an address. */
+// The filters of a question as a form: a plain GET, so that an answer has an address.
+
 interface AuditFormProps {
   readonly name: string
   readonly filters: readonly string[]

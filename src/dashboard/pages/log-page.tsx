@@ -208,7 +208,8 @@ function Checkpoints({ points }: { readonly points: readonly GrowthPoint[] }) {
   )
 }
 
-/** The form for a checkpoint that was saved outside the ledger, and the result of comparing it with the log. */
+// The form for a checkpoint that was saved outside the ledger, and the result of comparing it with the log.
+
 const KINDS = { same: 'good', altered: 'bad', unknown: 'warn' } as const
 const HEADS = {
   same: 'The log is the one that was signed then',
@@ -254,7 +255,8 @@ function SavedCheckpoint({ csrf, pasted, verdict }: SavedCheckpointProps) {
   )
 }
 
-/** The growth of the log, checkpoint by checkpoint; a table on the page has the same data. */
+// The growth of the log, checkpoint by checkpoint; a table on the page has the same data.
+
 interface GrowthPoint {
   readonly time: string
   readonly size: number
@@ -306,7 +308,8 @@ function placedPoints(points: readonly GrowthPoint[]): readonly { readonly x: nu
   }))
 }
 
-/** The last time-stamp of the log's checkpoints: the authority, the time and the size that it attests, and the state of time-stamping. */
+// The last time-stamp of the log's checkpoints: the authority, the time and the size that it attests, and the state of time-stamping.
+
 interface StampCardProps {
   /** Undefined if no checkpoint that this log continues was time-stamped. */
   readonly stamp: TimestampedCheckpoint | undefined

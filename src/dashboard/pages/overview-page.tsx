@@ -99,7 +99,8 @@ function OverviewBody({ view: { deps, caller, query }, overview, since }: BodyPr
   )
 }
 
-/** The card about alterations: recorded faults, the last whole scrub, and the signatures of the log. */
+// The card about alterations: recorded faults, the last whole scrub, and the signatures of the log.
+
 interface AlteredCardProps {
   readonly integrity: IntegrityState
   readonly log: LogState | undefined
@@ -180,7 +181,8 @@ function Signed({ log, note }: Pick<AlteredCardProps, 'log' | 'note'>) {
   )
 }
 
-/** The cards of the overview: each row links to its evidence, each card to all rows. */
+// The cards of the overview: each row links to its evidence, each card to all rows.
+
 type Since = { readonly since: string | undefined }
 
 function RefusalCard({ rejections, refusals, since }: Pick<Overview, 'rejections' | 'refusals'> & Since) {

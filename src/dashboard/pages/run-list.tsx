@@ -330,7 +330,8 @@ function Suggestions({ rows }: { readonly rows: readonly Row[] }) {
   )
 }
 
-/** The rows of a page of runs, current or at an earlier size of the log. */
+// The rows of a page of runs, current or at an earlier size of the log.
+
 const PAGE_ROWS = 50
 
 interface ListedRuns {

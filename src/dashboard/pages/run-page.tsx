@@ -135,7 +135,8 @@ function RunBody({ view, run, moment, last, story, window, rows, place }: BodyPr
   )
 }
 
-/** Paging through a run by windows of events, and the choice of the time scale. */
+// Paging through a run by windows of events, and the choice of the time scale.
+
 interface PagerProps {
   readonly run: Run
   readonly window: { readonly from: number; readonly to: number }

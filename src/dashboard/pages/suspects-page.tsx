@@ -244,7 +244,8 @@ function Queue({
   )
 }
 
-/** An open suspect, parsed from the ledger's answers into the types that pages need. */
+// An open suspect, parsed from the ledger's answers into the types that pages need.
+
 const SuspectSchema = z.object({
   id: z.string(),
   runId: z.string(),

@@ -109,7 +109,8 @@ function Facts({ found }: { readonly found: RefusedHandoff }) {
   )
 }
 
-/** Downloads for a third party that trusts neither this page nor this server. */
+// Downloads for a third party that trusts neither this page nor this server.
+
 interface HandOverProps {
   readonly run: string
   readonly caller: Principal

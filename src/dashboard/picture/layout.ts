@@ -242,7 +242,8 @@ function undoLines(bars: readonly PlacedBar[]): readonly Undo[] {
   })
 }
 
-/** The lines of forks: from the start of a fork to each branch, and from the merged branches to the join. */
+// The lines of forks: from the start of a fork to each branch, and from the merged branches to the join.
+
 interface ForkLine extends Line {
   readonly merged: boolean
 }

@@ -328,7 +328,8 @@ function streamText({ head, path }: StreamPath): string {
   return `${JSON.stringify({ events, digest: digestText(digest), path: path.map(toBase64) })}\n`
 }
 
-/** The answer in a bundle: its rows, produced from the events of the log alone, by the same code with which a verifier produces them again. */
+// The answer in a bundle: its rows, produced from the events of the log alone, by the same code with which a verifier produces them again.
+
 const ANSWER = 'answer.jsonl'
 
 interface MeasuredAnswer {

@@ -129,7 +129,8 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   }
 }
 
-/** The audit queries with recording: no query is answered before the read is recorded. */
+// The audit queries with recording: no query is answered before the read is recorded.
+
 interface RecordedReadsDeps extends Pick<AuditReads, 'runs' | 'approvals' | 'runMoment'> {
   readonly log: Pick<AccessLog, 'record'>
   readonly payloads: Pick<PayloadReads, 'note'>
@@ -177,7 +178,8 @@ function readOf({ name, filter, by, seed }: AuditQuestion, asOf: AsOf, count: nu
   }
 }
 
-/** Points in the past of a tenant's log: its size at a time, and the last event of a run at that point. */
+// Points in the past of a tenant's log: its size at a time, and the last event of a run at that point.
+
 interface RunMomentDeps extends ReachDeps {
   readonly index: Pick<AuditIndex, 'rows' | 'row' | 'pin' | 'size'>
 }

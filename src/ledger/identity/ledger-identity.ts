@@ -238,10 +238,9 @@ function nextRotation({ sealer, logKeys }: LedgerIdentityDeps, known: SystemStre
   return { type: 'LogKeyRotated', data: { v: 1, ...following }, isOnRecord, logged, message: 'key of the log rotated' }
 }
 
-/**
- * A snapshot of the ledger's own stream, kept in the views under a MAC of the key ring, so that a start reads only later events. If it is
- * lost, the whole stream is read once.
- */
+// A snapshot of the ledger's own stream, kept in the views under a MAC of the key ring, so that a start reads only later events. If it is
+// lost, the whole stream is read once.
+
 interface SystemStream {
   readonly founding: EventBody<'LedgerCreated'>
   /** The last key that the ledger announced for its seals. */

@@ -129,10 +129,9 @@ function shown({ stream, revision, code, foundAt }: FaultRow, past: string | und
   }
 }
 
-/**
- * Once per start, for a store that others administer: checks whether it still holds the first event of every stream that the log knows. A
- * server that is configured to discard data removes the oldest events of a stream without a trace in the stream; the log is older than that.
- */
+// Once per start, for a store that others administer: checks whether it still holds the first event of every stream that the log knows. A
+// server that is configured to discard data removes the oldest events of a stream without a trace in the stream; the log is older than that.
+
 const LEAVES_AT_ONCE = 256
 const STREAMS_AT_ONCE = 256
 

@@ -308,7 +308,8 @@ export class Erasures implements AsyncDisposable {
   }
 }
 
-/** Finds the encrypted values of a subject in the runs in which its keys were used. */
+// Finds the encrypted values of a subject in the runs in which its keys were used.
+
 const ITEMS_MAX = 1_000
 
 interface PlacesDeps {

@@ -144,7 +144,8 @@ const none = async (): Promise<{ ok: false; refusal: Refusal }> => ({
 
 const NO_SUBJECTS: Subjects = { places: none, erase: none }
 
-/** Carries out recorded erasures on keys that exist again, as after a copy of `subjects.db` was restored (LIFE-9). */
+// Carries out recorded erasures on keys that exist again, as after a copy of `subjects.db` was restored (LIFE-9).
+
 interface ReplayDeps {
   readonly keys: SubjectKeys
   readonly sealer: Sealer

@@ -120,7 +120,8 @@ function valueTooLarge(limit: number, actual: number): Refusal {
   )
 }
 
-/** Reads results and inputs stored apart from the events before a handoff is judged by them, so that calls do not pay for it. */
+// Reads results and inputs stored apart from the events before a handoff is judged by them, so that calls do not pay for it.
+
 interface Reading {
   readonly values: Pick<ValueStore, 'value'>
   /** Runs paced work in turns with other work. */

@@ -269,7 +269,8 @@ export class EventStoreDbStore implements EventStore {
   }
 }
 
-/** Checks the server's version: the behaviour that the store relies on was measured on 23.10, and the client requires at least 22.6. */
+// Checks the server's version: the behaviour that the store relies on was measured on 23.10, and the client requires at least 22.6.
+
 const OLDEST: readonly [major: number, minor: number] = [22, 6]
 const VERSION = /^(\d+)\.(\d+)/
 

@@ -339,7 +339,8 @@ export class PostgresStore implements EventStore {
   }
 }
 
-/** Reports what the notes of writers attest in a range of the store, for a follower: each page of notes is checked once. */
+// Reports what the notes of writers attest in a range of the store, for a follower: each page of notes is checked once.
+
 type Range = Parameters<NonNullable<EventStore['attested']>>[0]
 
 interface Checked {

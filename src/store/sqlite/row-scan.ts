@@ -299,7 +299,8 @@ function mayHideBytes(header: string, data: string): boolean {
   return header.includes('\ufffd') || data.includes('\ufffd')
 }
 
-/** Structural faults that SQLite itself finds in a store file: an index that hides a row, rows out of order, pages shared by two trees. */
+// Structural faults that SQLite itself finds in a store file: an index that hides a row, rows out of order, pages shared by two trees.
+
 const FAULTS_MAX = 20
 
 /** Reads all rows once, for both indexes. */

@@ -282,7 +282,8 @@ function sealText(sum: bigint, reached: unknown): string {
   return JSON.stringify([sum.toString(16), reached ?? null])
 }
 
-/** Reads the rows of sealed tables as texts, over which a seal is computed. */
+// Reads the rows of sealed tables as texts, over which a seal is computed.
+
 const ROWS_AT_ONCE = 2_000
 
 interface SealedTable {

@@ -304,7 +304,8 @@ function prepareStatements(db: Database) {
   }
 }
 
-/** Queries for open items in the auditors' index: claims, reservations and failed compensations that no later event ends. */
+// Queries for open items in the auditors' index: claims, reservations and failed compensations that no later event ends.
+
 const CLAIMS = typesThat(({ changes }) => changes.call === 'claimed')
 const RESERVATIONS = typesThat(({ changes }) => changes.reservation === 'open')
 const UNDOINGS = typesThat(({ changes }) => changes.undoing !== undefined)
