@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { settingsTable } from '../src/settings/settings-table.ts'
+import { SETTINGS, type Setting, variableOf } from '../src/settings/settings.ts'
 import { ROOT } from './support/source-root.ts'
 
 const readme = suite('README')
@@ -39,6 +39,15 @@ readme('every document, and every anchor in it, that a page links to is there', 
 })
 
 readme.run()
+
+/** The table of settings as docs/configuration.md has it. */
+function settingsTable(): string {
+  const rows = Object.entries<Setting>(SETTINGS).map(([name, { about, fallback, shownDefault }]) => {
+    const shown = shownDefault ?? `\`${fallback ?? ''}\``
+    return `| \`--${name}\` | \`${variableOf(name)}\` | ${shown} | ${about} |`
+  })
+  return ['| flag | variable | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
+}
 
 function read(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')

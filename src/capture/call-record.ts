@@ -10,9 +10,7 @@ import { LedgerError } from '../client/errors.ts'
 import { jsonDigest } from '../signing/digests.ts'
 import { type ClaimDebt, Debts, isAway } from './debts.ts'
 import { type Effects, ruleOf } from './effects.ts'
-import { EqualCalls } from './equal-calls.ts'
 import type { ToolCall } from './json-rpc.ts'
-import { keepLease } from './lease.ts'
 import { isReduced, recordedForm, type Secrets, withoutSecrets } from './recorded-form.ts'
 import type { RecordedRun } from './session-run.ts'
 import { type Desk, ledgerAway, notRecorded, openElsewhere, reasonOfError, refusalText } from './texts.ts'
@@ -341,5 +339,63 @@ class ClaimLost extends Error {
     super('the claim got no answer', { cause })
     this.name = 'ClaimLost'
     this.claim = claim
+  }
+}
+
+// Keeps the lease of a call while its tool runs, by renewing it after a third of its duration.
+
+const PART = 3
+
+/** Returns a function that stops renewal. An unreachable ledger does not stop it, because a settlement after the deadline is accepted as well. */
+function keepLease(client: Client, runId: string, { callId, fence, leaseMs }: Claimed): () => void {
+  let isOver = false
+  let timer: NodeJS.Timeout | undefined
+  const plan = (length: number): void => {
+    timer = setTimeout(() => void renew(length), length / PART)
+    timer.unref()
+  }
+  const renew = async (length: number): Promise<void> => {
+    try {
+      const { body } = await client.execute(runId, { kind: 'renew', callId, body: { fence } })
+      if (!isOver) plan(Number(body.leaseMs ?? length))
+    } catch (error) {
+      if (!isOver && !(error instanceof LedgerError)) plan(length)
+    }
+  }
+  plan(leaseMs)
+  return () => {
+    isOver = true
+    clearTimeout(timer)
+  }
+}
+
+/** For equal calls of a session: the first count without a final outcome, and the counts held by calls of this process. */
+class EqualCalls {
+  readonly #first = new Map<string, number>()
+  readonly #held = new Map<string, Set<number>>()
+
+  /** The lowest count without a known final outcome. */
+  first(digest: string): number {
+    return this.#first.get(digest) ?? 0
+  }
+
+  /** Returns false if a call of this process holds the count. */
+  take(digest: string, count: number): boolean {
+    const held = this.#held.get(digest) ?? new Set()
+    if (held.has(count)) return false
+    this.#held.set(digest, held.add(count))
+    return true
+  }
+
+  release(digest: string, count: number): void {
+    const held = this.#held.get(digest)
+    held?.delete(count)
+    if (held?.size === 0) this.#held.delete(digest)
+  }
+
+  /** The call of this count has a final outcome. */
+  done(digest: string, count: number): void {
+    this.release(digest, count)
+    if (count === this.first(digest)) this.#first.set(digest, count + 1)
   }
 }

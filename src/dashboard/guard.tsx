@@ -19,7 +19,6 @@ import type { DashboardContext, DashboardDeps } from './deps.ts'
 import { readForm } from './form.ts'
 import { PAGE_HEADERS } from './headers.ts'
 import { type PageRoute, Refused, type View } from './page.ts'
-import { Bounce } from './parts/bounce.tsx'
 import type { ProblemProps } from './parts/problem.tsx'
 import { SIGN_IN, withQuery } from './paths.ts'
 import type { Session, Sessions } from './sessions.ts'
@@ -249,4 +248,19 @@ function failed(frame: Frame, error: unknown): Promise<Response> {
     detail,
     remedy: 'Try again; then tell its operator.',
   })
+}
+
+/** A page that navigates to another page of this site. */
+function Bounce({ to }: { readonly to: string }) {
+  return (
+    <section class="problem">
+      <meta http-equiv="refresh" content="0" />
+      <h1>One moment</h1>
+      <p>
+        <a class="button" href={to}>
+          Go on
+        </a>
+      </p>
+    </section>
+  )
 }

@@ -1,7 +1,7 @@
 /** @module Decides whether a claim may run without an approval, may run with a granted approval, or must wait for one (RUN-60, RUN-62, RUN-131, RUN-133). */
 import type { ApprovalState } from '../../projections/approval-state.ts'
 import { type CallState, type RunState, safeKey } from '../../projections/run-state.ts'
-import type { SuspectState } from '../../projections/suspect-state.ts'
+import { countSuspects, openSuspects, type SuspectState } from '../../projections/suspect-state.ts'
 import {
   APPROVAL_EXPIRES_DEFAULT_MS,
   APPROVALS_OPEN_MAX,
@@ -25,8 +25,8 @@ import {
 } from './decision.ts'
 import { sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { hidesOf, holdingSuspects, isMoot, suspectNeed } from './suspect-hold.ts'
 import { type Budget, isRuledOut, STEPS_MAX } from './validator/policy/evaluate.ts'
+import { withManifestPolicy } from './validator/policy/with-manifest.ts'
 
 /** A claim that has passed every other check. */
 export interface GatedClaim {
@@ -298,4 +298,58 @@ function needOf({ source, rule, undoneBy: undoing, suspects }: Met): ApprovalNee
   const stated = when === undefined ? `the ${source} wants every such call approved` : `the ${source} wants: ${when}`
   const of = undoing === undefined ? '' : `of ${undoing}, which the call names as its compensation: `
   return { source, reason: `${of}${reason ?? stated}`, quorum, ...(roles === undefined ? {} : { roles }) }
+}
+
+// Calls that wait for a person while their run has an open suspect, and the suspects that the approval shows (JUD-65, JUD-66). Pure.
+
+/** Maximum number of suspects listed in the reason of an approval, and maximum length of each path in it, in characters. */
+const TOLD_MAX = 10
+const TOLD_PATH_MAX_CHARS = 60
+
+interface HeldClaim {
+  readonly claim: ClaimCall
+  readonly phase: Phase
+  readonly actor: string
+}
+
+/** The suspects that a call waits for under `suspect: "hold"`. Calls without effects, model calls and compensations wait for none. */
+function holdingSuspects(state: RunState, { claim, phase, actor }: HeldClaim): readonly SuspectState[] {
+  if (state.suspects.length === 0 || phase !== 'forward' || claim.effects === 'none') return []
+  const { manifest } = state.manifests[safeKey(claim.agent ?? actor)] ?? {}
+  return withManifestPolicy(state.policy, manifest?.policy).suspect === 'hold' ? openSuspects(state) : []
+}
+
+/** Whether a pending or granted approval does not show one of these suspects to the people who decide on it. */
+function hidesOf({ status, needs }: ApprovalState, suspects: readonly SuspectState[]): boolean {
+  if (status !== 'pending' && status !== 'granted') return false
+  const shown = new Set(needs.flatMap((need) => need.suspects ?? []))
+  return suspects.some(({ id }) => !shown.has(id))
+}
+
+/** Whether an approval has become moot: only suspects required it, and each of them was explained or confirmed since. */
+function isMoot({ suspects }: RunState, { status, needs }: ApprovalState): boolean {
+  if (status !== 'pending' && status !== 'expired') return false
+  const closed = new Set(suspects.flatMap((each) => (each.closed === undefined ? [] : [each.id])))
+  return needs.every(({ source, suspects: shown = [] }) => source === 'suspect' && shown.every((id) => closed.has(id)))
+}
+
+function suspectNeed(suspects: readonly SuspectState[]): ApprovalNeed {
+  const total = countSuspects(suspects)
+  const told = suspects.slice(0, TOLD_MAX).map(toldOf).join('; ')
+  const more = suspects.length > TOLD_MAX ? '; and more' : ''
+  return {
+    source: 'suspect',
+    reason: `the run has ${total === 1 ? 'an open suspect' : `${total} open suspects`}: ${told}${more}`,
+    quorum: 1,
+    suspects: suspects.map(({ id }) => id),
+  }
+}
+
+/** One suspect as text. A missing `after` means that the value was removed or is too long to show; the list of suspects has it. */
+function toldOf({ id, path, agent, count, before, after }: SuspectState): string {
+  if (count > 1 || path === '') return `${id} (${count} places of ${agent} that are not named)`
+  const place = path.length <= TOLD_PATH_MAX_CHARS ? path : `${path.slice(0, TOLD_PATH_MAX_CHARS)}…`
+  const change =
+    before === undefined ? '' : ` ${JSON.stringify(before)} -> ${JSON.stringify(after) ?? '(gone or long)'}`
+  return `${id} ${place}${change} (${agent})`
 }

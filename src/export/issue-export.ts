@@ -4,11 +4,11 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
-import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import type { ExportTrailer, PartHead } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { type Loss, lossesMember } from '../../schemas/loss.ts'
 import { ofAllAgents, withinRun } from '../access/check-access.ts'
-import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
+import type { Caller, ExportPin, Ledger, PinnedEdge } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
 import { type ExportRecord, exportRecord } from './audit-trail.ts'
 import {
@@ -27,7 +27,6 @@ import { type EventPages, pagesOf, type RunBefore, withBefore } from './export-p
 import { type Refused, refusedBy } from './export-refusal.ts'
 import { type ExportFormat, type ExportScope, type FormatWriter, leafWithin } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
-import { type PendingPart, partFrom } from './log-part.ts'
 import { orUnbegun } from './or-unbegun.ts'
 import { signedTrailer } from './signed-trailer.ts'
 
@@ -267,4 +266,35 @@ function scopeOf({ ledger, caller: { tenant }, pin, request, part }: PendingExpo
 function placeOf({ from, root, edge, last }: PendingPart): NonNullable<ExportScope['part']> {
   const beforeMs = Date.parse(last?.header.time ?? '')
   return { from, root, edge, beforeMs: Number.isNaN(beforeMs) ? 0 : beforeMs }
+}
+
+// A part of the tenant's log: its events from one leaf to the pin. A follower requests one part after the other, each from the leaf at which the
+// trailer of the previous part ends: nothing is missing or duplicated between them.
+
+interface PendingPart extends PartHead {
+  readonly last: PinnedEdge['last']
+  /** Size of the log at the pin: the next part begins there. */
+  readonly to: number
+}
+
+type FoundPart = { readonly ok: true; readonly value: PendingPart } | Refused
+
+/** The tree that a part from this leaf to the pin continues. Throws `LogGapError` if the store lost the event before it. */
+async function partFrom({ exports }: Ledger, caller: Caller, from: number, pin: ExportPin): Promise<FoundPart> {
+  const { tree } = pin
+  if (tree === null)
+    return {
+      ok: false,
+      code: 'not-found',
+      detail: 'an export from a leaf needs the log, and this ledger keeps none, or it has stopped',
+    }
+  if (from > tree.size)
+    return {
+      ok: false,
+      code: 'beyond-log',
+      detail: `the log has ${tree.size} leaves: an export from leaf ${from} would leave out what comes before it`,
+      treeSize: tree.size,
+    }
+  const { root, edge, last } = await exports.edgeAt(caller, from)
+  return { ok: true, value: { from, root, edge: [...edge], last, to: tree.size } }
 }

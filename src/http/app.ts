@@ -1,12 +1,15 @@
 /** @module The HTTP edge as one application: all routes behind one dispatcher, and an answer for requests that match none. */
+import { performance } from 'node:perf_hooks'
 import { OpenAPIHono } from '@hono/zod-openapi'
+import type { MiddlewareHandler } from 'hono'
+import { cors } from 'hono/cors'
+import { routePath } from 'hono/route'
 import { createRates } from '../access/rates.ts'
 import { jsonText } from './answers.ts'
-import { type AppOptions, appDeps } from './app-deps.ts'
-import { CORS_PATHS, corsFor } from './cors.ts'
+import { type AppDeps, type AppOptions, appDeps } from './app-deps.ts'
 import { dispatcher, type Gate } from './dispatch.ts'
 import { failure } from './failure.ts'
-import type { HttpEnv } from './http-context.ts'
+import { type HttpEnv, remoteAddress } from './http-context.ts'
 import { createLiveTokens } from './live-tokens.ts'
 import { createMetrics } from './metrics.ts'
 import { mountDashboard } from './mount-dashboard.ts'
@@ -14,7 +17,6 @@ import { mountGateway } from './mount-gateway.ts'
 import { mountMcp } from './mount-mcp.ts'
 import { noRoute } from './no-route.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
-import { requestLog } from './request-log.ts'
 import type { HttpDeps, OpenRoute, Route } from './route.ts'
 import { answerRoutes } from './routes/answers.ts'
 import { approvalRoutes } from './routes/approvals.ts'
@@ -126,4 +128,69 @@ function documentRoute(app: OpenAPIHono<HttpEnv>): OpenRoute {
       return jsonText(200, text, { 'cache-control': 'public, max-age=60' })
     },
   }
+}
+
+// Logs one line per request, if the settings ask for it. Data from a query or a body is not logged.
+
+const PATH_MAX_CHARS = 512
+const OF_SUBJECTS = '/v1/subjects/'
+
+/** Logs when the head of the answer is ready; a tail or an export continues after its line. */
+function requestLog({ log }: Pick<AppDeps, 'log'>): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const startedMs = performance.now()
+    await next()
+    const caller = c.get('caller')
+    const route = routePath(c, -1)
+    const fields = {
+      method: c.req.method,
+      route,
+      // The path of a subject identifies a person, so only the route is logged.
+      path: route.startsWith(OF_SUBJECTS) ? route : c.req.path.slice(0, PATH_MAX_CHARS),
+      status: c.res.status,
+      elapsedMs: Math.round((performance.now() - startedMs) * 10) / 10,
+      remote: remoteAddress(c),
+      ...(caller !== undefined && { tenant: caller.tenant, subject: caller.subject, actor: caller.actor }),
+    }
+    log.info(fields, 'request')
+  }
+}
+
+// CORS: pages of exactly those origins that the operator named may call the API from a browser; the dashboard is never included.
+
+/** The API and its description. The dashboard, whose sessions are cookies, and the metrics are excluded. */
+const CORS_PATHS = ['/v1/*', '/openapi.json'] as const
+
+const MAX_AGE_SECONDS = 600
+/** Request headers of the API that browsers do not send on their own. */
+const ALLOWED = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'if-none-match',
+  'last-event-id',
+  'prefer',
+  'traceparent',
+]
+/** Response headers that a page may read, in addition to those that browsers always expose. */
+const EXPOSED = [
+  'content-disposition',
+  'etag',
+  'idempotency-replayed',
+  'location',
+  'retry-after',
+  'traceparent',
+  'www-authenticate',
+]
+
+/** Callers are identified by bearer tokens alone, so browsers are never told to send credentials. */
+function corsFor(origins: readonly string[]): MiddlewareHandler<HttpEnv> {
+  return cors({
+    origin: [...origins],
+    allowMethods: ['GET', 'HEAD', 'POST'],
+    allowHeaders: ALLOWED,
+    exposeHeaders: EXPOSED,
+    maxAge: MAX_AGE_SECONDS,
+  })
 }

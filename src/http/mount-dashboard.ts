@@ -1,12 +1,17 @@
 /** @module Mounts the dashboard at `/ui` with services of the HTTP edge: rates, slots, problem texts, and the API under the session's token. */
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { createDashboard } from '../dashboard/dashboard.tsx'
-import type { DashboardContext } from '../dashboard/deps.ts'
+import type { DashboardContext, LiveFrames, PageReader } from '../dashboard/deps.ts'
+import type { Pace } from '../resources/work-queue.ts'
+import { streamed } from './answers.ts'
 import type { Gate } from './dispatch.ts'
 import { type HttpContext, type HttpEnv, remoteAddress } from './http-context.ts'
-import { beginReading, openLivePage } from './live-page.ts'
+import { EVENT_STREAM } from './open-stream.ts'
 import { isProblemCode, STATUS } from './problem-codes.ts'
 import { PROBLEM_TEXTS } from './problem-texts.ts'
+import type { HttpDeps } from './route.ts'
+import { runStream } from './run-stream.ts'
+import { heartbeats } from './sse.ts'
 
 export function mountDashboard(app: OpenAPIHono<HttpEnv>, { deps, metrics }: Gate): void {
   const { ledger, verifier, version, now, log, slots, rates, memory } = deps
@@ -49,4 +54,41 @@ function apiRequest(c: DashboardContext, path: string, token: string): Request {
     headers: { authorization: `Bearer ${token}` },
     signal: c.req.raw.signal,
   })
+}
+
+// Reads and live streams of the dashboard's pages; they end on the same conditions as every other stream.
+
+/** Opens the live stream of a page, or returns the problem code if no slot is free. */
+function openLivePage(deps: HttpDeps, c: HttpContext, live: LiveFrames): Response | 'too-many-streams' | 'overloaded' {
+  const { caller, token, over, headers, frames } = live
+  const release = deps.slots.acquire(caller.tenant, 'tail')
+  if (typeof release === 'string') return release
+  const body = runStream(deps, {
+    c,
+    token,
+    expiresAt: caller.expiresAt,
+    release,
+    endless: true,
+    over,
+    chunks: (signal) => encoded(frames(signal), deps.settings.heartbeatMs),
+  })
+  return streamed(body, EVENT_STREAM, { ...headers, 'x-accel-buffering': 'no' })
+}
+
+/** Starts the reads of one page; they end when the client disconnects, or its token or session ends. */
+function beginReading(
+  { work, liveTokens }: HttpDeps,
+  c: HttpContext,
+  { caller, token, over }: PageReader,
+): { readonly pace: Pace; readonly end: () => void } {
+  const outgoing = c.env?.outgoing
+  const { signal } = c.req.raw
+  const hasLeft = (): boolean => over.aborted || signal.aborted || outgoing?.destroyed === true
+  const pace = work.begin({ tenant: caller.tenant, caller: caller.subject }, hasLeft)
+  return { pace, end: liveTokens.watch({ token, expiresAt: caller.expiresAt }, () => pace.leave()) }
+}
+
+async function* encoded(frames: AsyncIterable<string>, heartbeatMs: number): AsyncGenerator<Uint8Array, void> {
+  const encoder = new TextEncoder()
+  for await (const frame of heartbeats(frames, heartbeatMs)) yield encoder.encode(frame === 'quiet' ? ':\n\n' : frame)
 }

@@ -1,5 +1,4 @@
 /** @module The host side of the thread that writes the derived files: starts it, and starts it again after an unexpected end. */
-
 import type { Indexing, IndexingHost, Remote } from '../ledger/indexing.ts'
 import type { LogFact } from '../ledger/log/log-deps.ts'
 import type { Log } from '../ledger/ports.ts'
@@ -8,7 +7,6 @@ import { type AppendResult, type EventStore, StoreUnavailableError } from '../st
 import type { Handlers } from '../workers/peer.ts'
 import { WorkerThread } from '../workers/worker-thread.ts'
 import type { FileName, Following, IndexingCalls, IndexingHostCalls, IndexingState } from './protocol.ts'
-import { remoteOver } from './remote-over.ts'
 
 /** Delay after the start of the process: a process that ends earlier needs no thread. */
 const START_MS = 1_000
@@ -260,4 +258,52 @@ const NOT_BEGUN = 'the thread that is to follow the store could not begin: the o
 
 function threadLost(reason: string, retryAfterMs: number): StoreUnavailableError {
   return new StoreUnavailableError(`the thread that follows the store is gone (${reason}): ask again`, retryAfterMs)
+}
+
+// The thread that has the files, as an interface of calls for the ledger.
+
+type Answer<K extends keyof IndexingCalls> = ReturnType<IndexingCalls[K]>
+
+interface Tasks {
+  /** State as last reported by the thread. */
+  readonly state: () => IndexingState
+  readonly ask: <K extends keyof IndexingCalls>(
+    what: K,
+    args: Parameters<IndexingCalls[K]>,
+  ) => Promise<Awaited<Answer<K>>>
+  /** Runs a task up to the end of the store at the time of the call. Undefined if the call was aborted, or if the store is empty. */
+  readonly follow: <K extends Following>(what: K, signal?: AbortSignal) => Promise<Answer<K> | undefined>
+}
+
+function remoteOver({ state, ask, follow }: Tasks): Remote {
+  let faults = 0
+  return {
+    get faults() {
+      return faults
+    },
+    get indexing() {
+      return state().indexing
+    },
+    get indexBuilding() {
+      return state().building.audit
+    },
+    listRuns: async (signal) => {
+      if (await follow('listRuns', signal)) faults += 1
+    },
+    index: async (signal) => void (await follow('index', signal)),
+    indexOwner: {
+      vouch: (damage) => ask('vouch', [damage]),
+      opening: () => ask('opening', []),
+      opened: () => ask('opened', []),
+    },
+    logs: {
+      get building() {
+        return state().building.logs
+      },
+      catchUp: async (signal) => void (await follow('followLogs', signal)),
+      sign: async (signal) => (await follow('signLogs', signal)) ?? 0,
+      restoreHeads: async (signal) => void (await follow('restoreHeads', signal)),
+      streamPath: (...place) => ask('streamPath', place),
+    },
+  }
 }

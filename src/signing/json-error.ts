@@ -11,14 +11,12 @@ export type JsonErrorCode =
   | 'json-surrogate'
   | 'json-key'
   | 'json-too-large'
-  /** Only for values built in process: `undefined`, a function, a class instance, ... */
-  | 'json-type'
 
 export interface JsonError {
   readonly code: JsonErrorCode
   /** RFC 6901 pointer to the place, or to its nearest ancestor if the pointer would exceed `POINTER_MAX_CHARS`. */
   readonly pointer: string
-  /** Offset in the text, in UTF-16 code units; in bytes for `json-encoding` and `json-too-large`; 0 for values built in process. */
+  /** Offset in the text, in UTF-16 code units; in bytes for `json-encoding` and `json-too-large`. */
   readonly offset: number
   readonly message: string
 }

@@ -3,11 +3,10 @@
  */
 
 import { isUtf8 } from 'node:buffer'
-import { type Json, parseJson } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { type JsonError, type JsonResult, jsonFailure } from './json-error.ts'
 import { type ScanLimits, scanJson } from './json-scan.ts'
 import { parseInSlices, type Sliced } from './json-slices.ts'
-import { checkValue } from './json-value.ts'
 
 export type { JsonResult } from './json-error.ts'
 
@@ -57,15 +56,6 @@ function textOf(bytes: Uint8Array, options: StrictJsonOptions): string | JsonRes
 export function parseStrictText(text: string, options: StrictJsonOptions = {}): JsonResult {
   if (!text.isWellFormed()) return jsonFailure('json-surrogate', 0, 'half of a surrogate pair is not a character')
   return parseScanned(text, options)
-}
-
-/**
- * Checks a value built in process by the same rules. `undefined`, functions, symbols, bigints, holes, accessors and instances of classes
- * are `json-type`; a cycle is `json-depth`. Never throws, never calls `toJSON` or a getter.
- */
-export function checkJsonValue(value: unknown, options: StrictJsonOptions = {}): JsonResult {
-  const error = checkValue(value, { ...limitsOf(options), maxBytes: options.maxBytes ?? JSON_MAX_BYTES })
-  return error === undefined ? { ok: true, value: value as Json } : { ok: false, error }
 }
 
 function parseScanned(text: string, options: StrictJsonOptions): JsonResult {

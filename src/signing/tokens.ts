@@ -52,11 +52,6 @@ export interface TokenVerifierOptions extends Omit<TrustSettings, 'trusted'> {
   readonly audience: string
   /** Default 30. */
   readonly clockToleranceSeconds?: number
-  /**
-   * Longest lifetime of a token in seconds, from `iat` (or now if absent) to `exp`. Default one day. A token that only reads metrics may
-   * live for `SCRAPE_TOKEN_MAX_SECONDS`.
-   */
-  readonly maxLifetimeSeconds?: number
   /** Size of the cache of verified tokens. Default 16 MiB. */
   readonly cacheMaxBytes?: number
   /**
@@ -78,6 +73,7 @@ export interface TokenVerifier {
 }
 
 const CLOCK_TOLERANCE_SECONDS = 30
+/** Longest lifetime of a token, from `iat` (or now if absent) to `exp`. */
 export const TOKEN_MAX_SECONDS = 24 * 60 * 60
 /** Longest lifetime of a token whose only scope is `LONG_LIVED_SCOPE`. */
 export const SCRAPE_TOKEN_MAX_SECONDS = 366 * TOKEN_MAX_SECONDS
@@ -208,9 +204,7 @@ function judge(payload: JWTPayload, options: Verification): TokenResult {
   const claims = principalOf(payload)
   if (claims === undefined) return refused('token-claims')
   const lifetime = (payload.exp ?? Number.POSITIVE_INFINITY) - (payload.iat ?? nowSeconds)
-  const longest = onlyReadsMetrics(claims.scopes)
-    ? SCRAPE_TOKEN_MAX_SECONDS
-    : (options.maxLifetimeSeconds ?? TOKEN_MAX_SECONDS)
+  const longest = onlyReadsMetrics(claims.scopes) ? SCRAPE_TOKEN_MAX_SECONDS : TOKEN_MAX_SECONDS
   return lifetime > longest ? refused('token-lifetime') : { ok: true, claims: withImplied(claims, options) }
 }
 

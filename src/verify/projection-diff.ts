@@ -1,10 +1,9 @@
 /** @module Comparison of the server's state of each run with a local fold of the stream up to the same event. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isJsonObject, type Json } from '../../schemas/json.ts'
+import { isJsonObject, type Json, parseJson } from '../../schemas/json.ts'
+import { pointerStep } from '../../schemas/json-pointer.ts'
 import type { ReadAllOptions, RecordPages } from '../store/event-store.ts'
 import type { ProjectionServer } from '../store/projection-server.ts'
-import { parseAsEngine } from './engine-json.ts'
-import { firstDifference, type JsonDifference } from './json-difference.ts'
 import type { OwnProjection } from './server-projections.ts'
 
 /** Read access to the ledger. */
@@ -123,4 +122,55 @@ function revisionOf(state: Json): number | undefined {
   if (!isJsonObject(state)) return undefined
   if (Object.keys(state).length === 0) return -1
   return typeof state.revision === 'number' ? state.revision : undefined
+}
+
+// JSON as parsed by the projection engine of EventStoreDB (according to the source of the interpreter that 23.10 uses): it rejects a Unicode line
+// separator in a string, and a control character in a name.
+
+const LINE_SEPARATOR = /[\u2028\u2029]/
+/** Control characters that the engine rejects in a name; it accepts a tab. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u0008\u000a-\u001f]/
+
+/** Throws `SyntaxError` for text that the engine does not accept, as for invalid JSON. */
+function parseAsEngine(text: string): Json {
+  if (LINE_SEPARATOR.test(text)) throw new SyntaxError('a line separator of Unicode in a string')
+  const value = parseJson(text)
+  requireNames(value)
+  return value
+}
+
+function requireNames(value: Json): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    if (CONTROL.test(name)) throw new SyntaxError('a control character in a name')
+    requireNames(member)
+  }
+}
+
+// The first difference between two JSON values; the order of keys is irrelevant.
+
+interface JsonDifference {
+  /** JSON Pointer (RFC 6901). */
+  readonly path: string
+  /** Undefined if there is no value at the path. */
+  readonly ours: Json | undefined
+  readonly theirs: Json | undefined
+}
+
+/** Undefined if the values are equal. Members are compared in the order of their sorted keys. */
+function firstDifference(ours: Json | undefined, theirs: Json | undefined, path = ''): JsonDifference | undefined {
+  if (ours === theirs) return undefined
+  const [a, b] = [membersOf(ours), membersOf(theirs)]
+  if (a === undefined || b === undefined || Array.isArray(ours) !== Array.isArray(theirs)) return { path, ours, theirs }
+  for (const key of [...new Set([...a.keys(), ...b.keys()])].sort()) {
+    const found = firstDifference(a.get(key), b.get(key), path + pointerStep(key))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function membersOf(value: Json | undefined): ReadonlyMap<string, Json> | undefined {
+  if (Array.isArray(value)) return new Map(value.map((member: Json, index) => [String(index), member]))
+  return isJsonObject(value) ? new Map(Object.entries(value)) : undefined
 }

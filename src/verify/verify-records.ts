@@ -11,7 +11,6 @@ import { type AcknowledgedEvent, type AcknowledgedLosses, FoundAcknowledgements 
 import { bearsOnErasure, ErasureChecks } from './erasure-checks.ts'
 import { EventRules, type LedgerFacts } from './event-rules.ts'
 import { type Verdict, type VerifyFault, verdictOf, worse } from './fault.ts'
-import { idOf, placeOf } from './record-place.ts'
 import { RecordedCheckpoints } from './recorded-checkpoints.ts'
 import { createSeenIds } from './seen-ids.ts'
 import type { PlacedRecord, SoundRows, SourceFault, SourceItem, SourcePages } from './source-item.ts'
@@ -387,3 +386,22 @@ function disclosedText(runs: number): string {
 
 /** Number of faults held back until it is known whether any event was sealed with the supplied keys. */
 const STRANGERS_MAX = 1_000
+
+/** The place of a record, as reported in a fault. */
+function placeOf(
+  record: PlacedRecord,
+  { header, revision = record.revision }: Partial<Judged>,
+): Omit<VerifyFault, 'code' | 'message'> {
+  const { stream, position } = record
+  return {
+    stream,
+    revision,
+    ...(position !== undefined && { position }),
+    ...(header !== undefined && { eventId: header.id }),
+  }
+}
+
+/** The event id in a header's text; undefined if there is none. */
+function idOf(header: string): string | undefined {
+  return /"id":"([0-9a-f-]{36})"/.exec(header)?.[1]
+}

@@ -10,6 +10,7 @@ import type { EventStore } from '../../src/store/event-store.ts'
 import { testEdge } from '../support/test-edge.ts'
 import { alice, type TestClock, testLedger } from '../support/test-ledger.ts'
 import { openTestStore } from '../support/test-store.ts'
+import { within } from '../support/within.ts'
 
 export interface TestHome extends AsyncDisposable {
   readonly clock: TestClock
@@ -121,6 +122,18 @@ export function killedAfter(commands: number, lastArrives: boolean): Killed {
 
 /** Beyond every lease. */
 export const LONG_MS = 15 * 60_000
+
+/** One life of a process: until it is killed after `at` commands, or ends before. Then every lease has ended. */
+export async function shortLife(
+  home: TestHome,
+  kill: { readonly at: number; readonly lastArrives: boolean },
+  work: (cs: Countersign) => Promise<unknown>,
+): Promise<void> {
+  const { change, dead } = killedAfter(kill.at, kill.lastArrives)
+  const ended = work(home.process(change)).catch(() => undefined)
+  await within(Promise.race([dead, ended]), 'death or end')
+  home.clock.nowMs += LONG_MS
+}
 
 export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   let output: unknown

@@ -3,8 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import type { SagaResult, StepStatus } from '../../src/agent/saga/saga-result.ts'
-import { within } from '../support/within.ts'
-import { HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
+import { HOMES, NO_WAIT, shortLife } from './homes.ts'
 
 interface Step {
   readonly fails: boolean
@@ -72,17 +71,6 @@ function expectedOf(plan: Plan) {
     done: done.map(({ name }) => name).sort(),
     undone: undone.map(({ name }) => name).sort(),
   }
-}
-
-async function shortLife(
-  home: TestHome,
-  kill: { at: number; lastArrives: boolean },
-  work: (cs: Countersign) => Promise<unknown>,
-) {
-  const { change, dead } = killedAfter(kill.at, kill.lastArrives)
-  const ended = work(home.process(change)).catch(() => undefined)
-  await within(Promise.race([dead, ended]), 'death or end')
-  home.clock.nowMs += LONG_MS
 }
 
 const kills = fc.array(fc.record({ at: fc.integer({ min: 1, max: 25 }), lastArrives: fc.boolean() }), {

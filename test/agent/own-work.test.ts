@@ -6,16 +6,13 @@ import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign, RuntimeOptions } from '../../src/agent/runtime/runtime.ts'
 import { rounds } from '../support/rounds.ts'
 import { within } from '../support/within.ts'
-import { codeOf, HOMES, killedAfter, LONG_MS, rejection, type TestHome } from './homes.ts'
+import { codeOf, HOMES, killedAfter, LONG_MS, rejection, shortLife, type TestHome } from './homes.ts'
 
 type Life = (cs: Countersign, slow: string) => Promise<unknown>
 
 /** Killed after so many commands. */
 async function dies(home: TestHome, commands: number, life: (cs: Countersign) => Promise<unknown>): Promise<void> {
-  const { change, dead } = killedAfter(commands, true)
-  const ended = life(home.process(change)).catch(() => undefined)
-  await within(Promise.race([dead, ended]), 'the death')
-  home.clock.nowMs += LONG_MS
+  await shortLife(home, { at: commands, lastArrives: true }, life)
 }
 
 /** The process dies, and lives again with the work of its own code taking other times; the third is a replay of what the second left. */

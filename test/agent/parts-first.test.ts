@@ -7,8 +7,7 @@ import { trackOpenAI } from '../../src/agent/models/track-openai.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { rounds } from '../support/rounds.ts'
-import { within } from '../support/within.ts'
-import { codeOf, HOMES, killedAfter, LONG_MS, rejection } from './homes.ts'
+import { codeOf, HOMES, rejection, shortLife } from './homes.ts'
 import { fakeProvider, openAi } from './models/fake-providers.ts'
 
 const WORDS = ['one ', 'two ', 'three ', 'four ', 'five']
@@ -60,10 +59,7 @@ for (const { name, open } of HOMES) {
         const live = (cs: Countersign) => cs.run({ id, name: 'tells' }, bodyOf(cs))
         for (const { commands, lastArrives } of killed) {
           life += 1
-          const { change, dead } = killedAfter(commands, lastArrives)
-          const ended = live(home.process(change)).catch(() => undefined)
-          await within(Promise.race([dead, ended]), 'death or end')
-          home.clock.nowMs += LONG_MS
+          await shortLife(home, { at: commands, lastArrives }, live)
         }
         life += 1
         const output = await live(home.process())

@@ -6,8 +6,7 @@ import { ForkFailed } from '../../src/agent/fork/fork-types.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { rounds } from '../support/rounds.ts'
-import { within } from '../support/within.ts'
-import { HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
+import { HOMES, NO_WAIT, shortLife } from './homes.ts'
 
 interface BranchPlan {
   readonly calls: number
@@ -156,17 +155,6 @@ function check(plan: Plan, world: World, output: Json): void {
   assert.equal(done, mustBeDone.sort(), 'each call once')
   assert.equal(undone, mustBeUndone.sort(), 'what is not merged is undone, once')
   assert.equal(context, expected)
-}
-
-async function shortLife(
-  home: TestHome,
-  kill: { at: number; lastArrives: boolean },
-  work: (cs: Countersign) => Promise<unknown>,
-) {
-  const { change, dead } = killedAfter(kill.at, kill.lastArrives)
-  const ended = work(home.process(change)).catch(() => undefined)
-  await within(Promise.race([dead, ended]), 'death or end')
-  home.clock.nowMs += LONG_MS
 }
 
 const kills = fc.array(fc.record({ at: fc.integer({ min: 1, max: 25 }), lastArrives: fc.boolean() }), { maxLength: 2 })

@@ -6,8 +6,7 @@ import { currentCall } from '../../src/agent/runtime/execution-context.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { rounds } from '../support/rounds.ts'
-import { within } from '../support/within.ts'
-import { HOMES, killedAfter, LONG_MS, type TestHome } from './homes.ts'
+import { HOMES, shortLife } from './homes.ts'
 
 /** A tree of work: calls one after another, and branches side by side. Many calls are equal but for their place. */
 type Work =
@@ -127,10 +126,9 @@ for (const { name, open } of HOMES) {
           number += 1
           const id = `program-${number}`
           const provider = new Provider()
-          await firstLife(home, { kill: kill + 1, lastArrives }, (cs) =>
+          await shortLife(home, { at: kill + 1, lastArrives }, (cs) =>
             life(cs, id, { program: works, provider, hurry: one }),
           )
-          home.clock.nowMs += LONG_MS
           const output = await life(home.process(), id, { program: works, provider, hurry: two })
           const calls = await home.connection.calls(id)
           assert.equal(output, expectedOf(works, calls, provider))
@@ -142,15 +140,4 @@ for (const { name, open } of HOMES) {
   })
 
   random.run()
-}
-
-/** Until its death, or its end where that comes first. */
-async function firstLife(
-  home: TestHome,
-  at: { kill: number; lastArrives: boolean },
-  work: (cs: Countersign) => Promise<unknown>,
-): Promise<void> {
-  const { change, dead } = killedAfter(at.kill, at.lastArrives)
-  const ended = work(home.process(change)).catch(() => undefined)
-  await within(Promise.race([dead, ended]), 'death or end')
 }

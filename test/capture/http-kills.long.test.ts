@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
@@ -7,47 +7,16 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { createClient } from '../../src/client/client.ts'
 import { cleanEnv, countersign, endOf, spawnTracked } from '../support/command-line.ts'
 import { freePort } from '../support/free-port.ts'
+import { asked, fileFor } from '../support/mcp-host.ts'
 import { pick, seededRandom, testSeed } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
-import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
+import { startServer } from '../support/server-process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 import { eventually } from '../support/within.ts'
 
 const http = suite('capture: kills over HTTP')
 
 const COUNTING = fileURLToPath(new URL('./counting-http-child.js', import.meta.url))
-const VERSION = 'io.modelcontextprotocol/protocolVersion'
-
-function fileFor(folder: TempFolder, url: string, effects: unknown): readonly string[] {
-  writeFileSync(folder.file('mcp.json'), JSON.stringify({ servers: { peer: { url, effects } } }))
-  return ['--mcp', folder.file('mcp.json')]
-}
-
-interface Asking {
-  readonly signal?: AbortSignal
-  /** The host's own identity of the call. */
-  readonly key?: string
-}
-
-function asked(
-  ledger: ServerProcess,
-  token: string,
-  params: JsonObject,
-  { signal, key }: Asking = {},
-): Promise<Response> {
-  const meta = { [VERSION]: '2026-07-28', ...(key !== undefined && { 'dev.countersign/call-key': key }) }
-  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...params, _meta: meta } }
-  return fetch(`${ledger.url}/mcp/peer`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...{ 'content-type': 'application/json', 'x-countersign-run': 'host' },
-      ...{ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': String(params.name) },
-    },
-    body: JSON.stringify(body),
-    ...(signal && { signal }),
-  })
-}
 
 http(
   'proxy, server and client are killed at random: no call reaches the server twice, what was answered is on record, the unknown is in doubt, reads go on (CAP-44)',

@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -10,9 +9,11 @@ import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import { createClient } from '../../src/client/client.ts'
 import { cleanEnv, spawnTracked } from '../support/command-line.ts'
+import { freePort } from '../support/free-port.ts'
+import { asked, fileFor } from '../support/mcp-host.ts'
 import { startHttpPeer } from '../support/mcp-http-peer.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
-import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 import { eventually } from '../support/within.ts'
 
 const http = suite('capture: streamable HTTP, with processes')
@@ -22,20 +23,6 @@ const EVERYTHING = join(
   dirname(require.resolve('@modelcontextprotocol/server-everything/package.json')),
   'dist/index.js',
 )
-const VERSION = 'io.modelcontextprotocol/protocolVersion'
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
-function fileFor(folder: TempFolder, url: string, effects: unknown): readonly string[] {
-  writeFileSync(folder.file('mcp.json'), JSON.stringify({ servers: { peer: { url, effects } } }))
-  return ['--mcp', folder.file('mcp.json')]
-}
 
 async function listens(url: string, child: ChildProcess): Promise<void> {
   await eventually(async () => {
@@ -150,31 +137,5 @@ http('a stream of 60 MB that its reader takes slowly is not held in memory (CAP-
   process.stdout.write(`resident at most: ${small.toFixed(0)} MiB with 10 MB, ${large.toFixed(0)} MiB with 60 MB\n`)
   assert.ok(large < small + 40, `${small} MiB, then ${large} MiB`)
 })
-
-interface Asking {
-  readonly signal?: AbortSignal
-  /** The host's own identity of the call. */
-  readonly key?: string
-}
-
-function asked(
-  ledger: ServerProcess,
-  token: string,
-  params: JsonObject,
-  { signal, key }: Asking = {},
-): Promise<Response> {
-  const meta = { [VERSION]: '2026-07-28', ...(key !== undefined && { 'dev.countersign/call-key': key }) }
-  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...params, _meta: meta } }
-  return fetch(`${ledger.url}/mcp/peer`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...{ 'content-type': 'application/json', 'x-countersign-run': 'host' },
-      ...{ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': String(params.name) },
-    },
-    body: JSON.stringify(body),
-    ...(signal && { signal }),
-  })
-}
 
 http.run()

@@ -1,7 +1,6 @@
 /** @module A real ledger on the store under test, in memory by default, with a clock and ids that a test holds in its hand. */
 import { randomBytes } from 'node:crypto'
 import { v7 as uuidV7 } from 'uuid'
-import { auditOfStore } from '../../src/ledger/audit/audit-of-store.ts'
 import type { AuditReads } from '../../src/ledger/audit/audit-reads.ts'
 import type { UnrecordedReads } from '../../src/ledger/audit/audit-service.ts'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
@@ -22,6 +21,7 @@ import { openSqliteSubjects } from '../../src/store/sqlite/sqlite-subjects.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
 import type { SubjectStore } from '../../src/store/subject-store.ts'
 import type { ViewStore } from '../../src/store/view-store.ts'
+import { auditOfStore } from './audit-of-store.ts'
 import { openTestStore, openUnsharedStore, ownTenant, testStoreKeys } from './test-store.ts'
 
 /** A caller whose tenant is this one of the test that runs, on a store that tests share. A copy is for one test. */

@@ -1,5 +1,5 @@
 /** @module A turn of the model as a recorded call: the new part of its input, and its answer. Served from the record on resume and replay. */
-import type { Json } from '../../../schemas/json.ts'
+import { isJsonObject, type Json } from '../../../schemas/json.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { callTool } from '../calls/call.ts'
@@ -11,8 +11,7 @@ import { type ExecutionContext, runWithin } from '../runtime/execution-context.t
 import { isPartSource, PartStream, receivedBefore } from '../streams/part-stream.ts'
 import type { DescribedTool } from './describe-tools.ts'
 import { type ModelMessage, messageFault } from './message-fault.ts'
-import type { AssistantMessage, Message, Model, ModelFunction } from './messages.ts'
-import { messageOf, textOf, textsOf } from './turn-parts.ts'
+import type { AssistantMessage, Message, Model, ModelFunction, ModelPart } from './messages.ts'
 
 export interface NamedModel {
   readonly name: string
@@ -143,4 +142,40 @@ function asRecorded(messages: readonly Message[]): Json {
   const recorded = recordable(messages, undefined, CALL_VALUE)
   if (recorded.ok) return recorded.value
   throw new AgentError('not-recordable', `the conversation cannot be recorded: ${recorded.reason}`)
+}
+
+// Model turns in parts: joined into one message for the record, and split again into the original pieces.
+
+/** Joins parts into a message; `parts` holds the lengths of its texts, in UTF-16 code units. An invalid part is placed where the message check reports it. */
+function messageOf(parts: readonly unknown[]): ModelMessage & { readonly parts: readonly number[] } {
+  const all = parts as readonly Partial<Record<'text' | 'toolCall' | 'usage', unknown>>[]
+  const texts = all.flatMap((part) => ('text' in part ? [part.text] : []))
+  const isText = texts.every((text) => typeof text === 'string')
+  const usage = all.findLast((part) => 'usage' in part)?.usage as ModelMessage['usage']
+  return {
+    content: isText ? texts.join('') || null : (texts as never),
+    toolCalls: all.flatMap((part) => ('toolCall' in part ? [part.toolCall] : [])) as NonNullable<
+      ModelMessage['toolCalls']
+    >,
+    ...(usage !== undefined && { usage }),
+    parts: isText ? texts.map((text) => (text as string).length) : [],
+  }
+}
+
+function textOf(part: unknown): string | undefined {
+  const { text } = part as Partial<Extract<ModelPart, { text: string }>>
+  return typeof text === 'string' ? text : undefined
+}
+
+/** Splits the text of a turn into the pieces that arrived; a text that did not arrive in parts is one piece. */
+function textsOf(message: Json): readonly string[] {
+  if (!isJsonObject(message) || typeof message.content !== 'string') return []
+  const { content, parts } = message
+  if (!Array.isArray(parts)) return content === '' ? [] : [content]
+  let from = 0
+  return parts.map((length) => {
+    const text = content.slice(from, from + Number(length))
+    from += Number(length)
+    return text
+  })
 }

@@ -11,15 +11,15 @@ import type { CallContext } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
 import { type ExecutionContext, joined } from '../runtime/execution-context.ts'
+import { liveOf, reach, type Session } from '../runtime/session.ts'
 import type { ConversationBook } from './conversation-book.ts'
 import { answerOnRecord, failureOnRecord, requestOnRecord, servedFrom } from './model-record.ts'
 import type { ModelSettings } from './model-settings.ts'
 import { type Rate, recordedUsage, soundUsage } from './model-usage.ts'
 import { type ModelUsage, priceOf } from './price-table.ts'
-import { type Projection, project } from './projection.ts'
+import { limitsOf, type Projection, project, type RemainingBudget, remainingIn } from './projection.ts'
 import { MODEL_BACKOFF, modelWaitMs } from './provider-errors.ts'
 import { caughtFromProvider } from './provider-failure.ts'
-import { remainingBudget } from './remaining-budget.ts'
 
 /** A model call, independent of the provider. */
 export interface ModelAsk {
@@ -202,4 +202,21 @@ export function repeatedRequestPlace(
     throw session.halt(new AgentError('not-recorded', message, { callId }))
   }
   return { ...origin, isAgain: true, scope: joined(origin.scope, `again:${callId}`) }
+}
+
+// The remaining budget of a run, as reported by its ledger; in a replay, the budget at its start. A run without limits is queried only once.
+
+const UNLIMITED: RemainingBudget = { tokens: undefined, nano: undefined }
+
+/** Sessions whose run has no limit; limits never change during a run. */
+const unlimited = new WeakSet<Session>()
+
+async function remainingBudget(session: Session, agent: string | undefined): Promise<RemainingBudget> {
+  if (session.live === undefined) return limitsOf(session.history?.run.budget ?? {}, agent)
+  if (unlimited.has(session)) return UNLIMITED
+  const { connection } = liveOf(session)
+  const document = await reach(session, () => connection.budget(session.runId))
+  const limits = { ...(document.limits as object), ...(document.agentLimits as object) }
+  if (Object.keys(limits).length === 0) unlimited.add(session)
+  return remainingIn(document, agent)
 }

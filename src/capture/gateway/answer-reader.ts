@@ -61,10 +61,6 @@ export class AnswerReader {
     return this.#late.length === 0 && this.#lateTokens === 0
   }
 
-  get hasBegun(): boolean {
-    return this.#chunks.length > 0
-  }
-
   /** Usage reported by the provider at the end of the stream. */
   reported(): ModelUsage | undefined {
     return soundUsage(this.#options.provider.dialect.streamUsage([...this.#chunks, ...this.#late].map(fieldsIn)))

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { Finding } from '../../../schemas/finding.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { Redacted } from '../../../schemas/redaction.ts'
 import { READ_PAYLOADS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
@@ -13,7 +14,6 @@ import { Crumbs } from '../parts/crumbs.tsx'
 import { Actor, Data, Time } from '../parts/data.tsx'
 import { Remarks } from '../parts/findings.tsx'
 import { JsonView } from '../parts/json-view.tsx'
-import { LeftOut } from '../parts/left-out.tsx'
 import { ProofPanel } from '../parts/proof-panel.tsx'
 import { eventPath, refusalPath, runPath } from '../paths.ts'
 import { readEvent } from '../read-event.ts'
@@ -208,3 +208,27 @@ export const evidenceRoute = pageRoute({
     return new Response(JSON.stringify(evidence), { headers })
   },
 })
+
+/** Values that a policy left out of an event: their number per rule (RUN-94). */
+function LeftOut({ redacted }: { readonly redacted: unknown }) {
+  const known = Redacted.safeParse(redacted).data
+  if (known === undefined) return null
+  return (
+    <ul class="chips" aria-label="Left out of the record">
+      {Object.entries(known.counts).map(([rule, count]) => (
+        <li>
+          <span class="chip" title={placesOf(known, rule)}>
+            {count === 1 ? '1 value' : `${count} values`} left out by rule <Data text={rule} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const SHOWN_MAX = 10
+
+function placesOf({ values }: Redacted, rule: string): string {
+  const places = values.flatMap(({ at, rule: by }) => (by === rule ? [at] : []))
+  return `${places.slice(0, SHOWN_MAX).join('\n')}${places.length > SHOWN_MAX ? '\n…' : ''}`
+}

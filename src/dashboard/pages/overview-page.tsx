@@ -1,17 +1,38 @@
 /** @module The first page: alterations, refusals, failures and doubts, spend by agent, and reads by reader. */
 import { z } from 'zod'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_OWN_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { IntegrityState } from '../../ledger/integrity/integrity.ts'
 import type { LogState } from '../../ledger/log/tenant-logs.ts'
+import { parseCheckpoint } from '../../merkle/checkpoint.ts'
+import { parseNote } from '../../merkle/signed-note.ts'
 import { seeOther } from '../answer.tsx'
-import { type Overview, readOverview } from '../overview.ts'
+import { count, money, plural } from '../format.ts'
+import { numberIn, textIn } from '../item-members.ts'
+import { type Overview, type Reader, readOverview } from '../overview.ts'
 import { pageRoute, type View } from '../page.ts'
-import { AlteredCard } from '../parts/altered-card.tsx'
 import { Chips } from '../parts/chips.tsx'
+import { Badge, Data, Time } from '../parts/data.tsx'
+import { NothingBroken } from '../parts/integrity.tsx'
 import { NoRunsYet } from '../parts/no-runs-yet.tsx'
-import { CompensationCard, ReaderCard, RefusalCard, SpendCard, UnsettledCard } from '../parts/overview-cards.tsx'
-import { OVERVIEW, RUNS, withQuery } from '../paths.ts'
+import { PartList, QuestionCard } from '../parts/question-card.tsx'
+import { Estimated, OtherSpending } from '../parts/spend-chart.tsx'
+import {
+  auditPath,
+  DOUBTS,
+  eventPath,
+  LOG,
+  OVERVIEW,
+  RUNS,
+  refusalPath,
+  runPath,
+  SERVICE,
+  SPEND,
+  withQuery,
+} from '../paths.ts'
+import type { Row } from '../run-row.ts'
+import { clipped } from '../visible.ts'
 
 const DAY_MS = 86_400_000
 const PERIODS = [
@@ -76,4 +97,271 @@ function OverviewBody({ view: { deps, caller, query }, overview, since }: BodyPr
       </div>
     </>
   )
+}
+
+// The card about alterations: recorded faults, the last whole scrub, and the signatures of the log.
+
+interface AlteredCardProps {
+  readonly integrity: IntegrityState
+  readonly log: LogState | undefined
+  /** Note of the last checkpoint. */
+  readonly note: string | undefined
+}
+
+function AlteredCard({ integrity: { faults, scrub }, log, note }: AlteredCardProps) {
+  const present = faults.filter(({ pastSince }) => pastSince === undefined).length
+  const broken = present > 0 || log?.stopped !== undefined
+  return (
+    <QuestionCard
+      title="Was anything altered?"
+      all={{ href: `${LOG}#integrity`, text: 'The log, and what was checked' }}
+    >
+      <p>
+        {broken ? (
+          <>
+            <Badge kind="bad" text="yes" />{' '}
+            {present > 0 ? `${plural(present, 'event')} recorded as broken` : `The log stopped: ${log?.stopped}`}
+          </>
+        ) : (
+          <NothingBroken scrub={scrub} past={faults.length} />
+        )}
+      </p>
+      <dl class="members">
+        <dt>Last whole reading</dt>
+        <dd>
+          {scrub.lastPass === undefined ? (
+            <span class="muted">{scrub.days === 0 ? 'the scrub is off' : 'none yet'}</span>
+          ) : (
+            <>
+              <Time time={scrub.lastPass.endedAt} />, {count(scrub.lastPass.leaves)} events
+            </>
+          )}
+        </dd>
+        <Signed log={log} note={note} />
+      </dl>
+    </QuestionCard>
+  )
+}
+
+function Signed({ log, note }: Pick<AlteredCardProps, 'log' | 'note'>) {
+  if (log === undefined)
+    return (
+      <>
+        <dt>Log</dt>
+        <dd class="muted">this ledger keeps none</dd>
+      </>
+    )
+  const signed = note === undefined ? undefined : parseNote(note)
+  const checkpoint = signed === undefined ? undefined : parseCheckpoint(signed.text)
+  return (
+    <>
+      <dt>Last checkpoint</dt>
+      <dd>
+        {checkpoint === undefined ? (
+          <span class="muted">none yet</span>
+        ) : (
+          `${count(log.published)} of ${plural(log.size, 'event')}`
+        )}
+      </dd>
+      <dt>Signed by</dt>
+      <dd>{signed === undefined ? <span class="muted">nobody</span> : plural(signed.signatures.length, 'key')}</dd>
+      <dt>Witnesses</dt>
+      <dd>
+        {log.witnesses.length === 0 ? (
+          <span class="muted">none has cosigned since the start of this process</span>
+        ) : (
+          log.witnesses.map(({ name, size }) => (
+            <span class="sub">
+              <Data text={name} /> at {count(size)}
+            </span>
+          ))
+        )}
+      </dd>
+    </>
+  )
+}
+
+// The cards of the overview: each row links to its evidence, each card to all rows.
+
+type Since = { readonly since: string | undefined }
+
+function RefusalCard({ rejections, refusals, since }: Pick<Overview, 'rejections' | 'refusals'> & Since) {
+  const all = { href: withQuery(auditPath('rejections'), { since }), text: 'All refused handoffs' }
+  return (
+    <QuestionCard title="What was refused, and why?" all={all}>
+      <PartList
+        part={rejections}
+        none="No handoff was refused."
+        row={(item) => <EventLine item={item} href={refusalPath} what={rulesOf(item)} who={textIn(item, 'agent')} />}
+      />
+      <h3>Requests</h3>
+      <PartList
+        part={refusals}
+        none="No request was refused."
+        row={(item) => (
+          <EventLine
+            item={item}
+            href={eventPath}
+            what={rulesOf(item)}
+            who={textIn(item, 'agent') ?? textIn(item, 'actor')}
+          />
+        )}
+      />
+    </QuestionCard>
+  )
+}
+
+function CompensationCard({ found, since }: { readonly found: Overview['failedCompensations'] } & Since) {
+  const all = { href: withQuery(auditPath('open-compensations'), { since }), text: 'All of them' }
+  return (
+    <QuestionCard title="Which compensations failed?" all={all}>
+      <PartList
+        part={found}
+        none="None failed, and of none is the outcome unknown."
+        row={(item) => (
+          <EventLine
+            item={item}
+            href={eventPath}
+            what={`${textIn(item, 'verdict') ?? ''}`}
+            who={textIn(item, 'tool')}
+          />
+        )}
+      />
+    </QuestionCard>
+  )
+}
+
+function UnsettledCard({ inDoubt, overdue, waiting }: Pick<Overview, 'inDoubt' | 'overdue' | 'waiting'>) {
+  return (
+    <QuestionCard title="What is in doubt, overdue or waiting?" all={{ href: DOUBTS, text: 'All calls in doubt' }}>
+      <PartList
+        part={inDoubt}
+        none="No call is in doubt."
+        row={(row) => <RunLine row={row} text={`${plural(row.inDoubtCalls, 'call')} in doubt`} />}
+      />
+      <h3>Overdue</h3>
+      <PartList
+        part={overdue}
+        none="No lease is overdue."
+        row={(row) => <RunLine row={row} text="a lease is over, and nobody settled the call" />}
+      />
+      <p>
+        <a href={withQuery(RUNS, { overdue: 'true' })}>All overdue runs</a>
+      </p>
+      <h3>Waiting</h3>
+      <PartList
+        part={waiting}
+        none="No run waits for a decision, a signal or a time."
+        row={(row) => <RunLine row={row} text={`waiting: ${plural(row.waiting, 'open wait')}`} />}
+      />
+      <p>
+        <a href={withQuery(RUNS, { waiting: 'true' })}>All runs that wait</a>
+      </p>
+    </QuestionCard>
+  )
+}
+
+function SpendCard({ spend, since }: Pick<Overview, 'spend'> & Since) {
+  const agents = spend.ok ? { ...spend, value: spend.value.items } : spend
+  return (
+    <QuestionCard title="Who spent what?" all={{ href: withQuery(SPEND, { since }), text: 'By model, day and run' }}>
+      <PartList
+        part={agents}
+        none="Nothing was spent."
+        row={(item) => (
+          <a href={withQuery(auditPath('spend'), { by: 'run', agent: textIn(item, 'key'), since })}>
+            <Data text={textIn(item, 'key') ?? ''} />
+            <span class="amount">
+              {money(textIn(item, 'cost') ?? '0', textIn(item, 'currency'))}
+              <span class="muted"> {count(numberIn(item, 'tokens') ?? 0)} tokens</span>
+              <Estimated item={item} />
+            </span>
+          </a>
+        )}
+      />
+      {spend.ok &&
+        spend.value.rest.map((each) => (
+          <p class="muted">
+            <OtherSpending sum={each} />
+          </p>
+        ))}
+    </QuestionCard>
+  )
+}
+
+function ReaderCard({ readers }: Pick<Overview, 'readers'>) {
+  return (
+    <QuestionCard title="Who read what?" all={{ href: auditPath('access'), text: 'All recorded reads' }}>
+      <PartList
+        part={readers.ok ? { ...readers, value: readers.value.items } : readers}
+        none="No read is recorded yet."
+        row={(reader) => <ReaderLine {...reader} />}
+      />
+      {readers.ok && readers.value.ofNewest !== undefined && (
+        <p class="muted">Counted are the newest {count(readers.value.ofNewest)} entries of the record.</p>
+      )}
+      <p>
+        <a href={SERVICE}>Starts, settings and tokens of the ledger</a>
+      </p>
+    </QuestionCard>
+  )
+}
+
+function ReaderLine({ actor, entries, lastAt, runs }: Reader) {
+  return (
+    <>
+      <a href={withQuery(auditPath('access'), { actor })}>
+        <Data text={actor} />
+      </a>
+      <span class="amount">
+        {plural(entries, 'entry', 'entries')}, last <Time time={lastAt} />
+      </span>
+      {runs.length > 0 && (
+        <span class="sub muted">
+          of <Data text={runs.join(', ')} />
+        </span>
+      )}
+    </>
+  )
+}
+
+interface EventLineProps {
+  readonly item: JsonObject
+  readonly href: (run: string, revision: number) => string
+  readonly what: string
+  readonly who: string | undefined
+}
+
+const WHAT_CHARS = 120
+
+function EventLine({ item, href, what, who }: EventLineProps) {
+  const run = textIn(item, 'run') ?? ''
+  return (
+    <>
+      <a href={href(run, numberIn(item, 'revision') ?? 0)}>
+        <Data text={who ?? run} />: <Data text={clipped(what, WHAT_CHARS)} />
+      </a>
+      <span class="sub muted">
+        <Data text={run} /> <Time time={textIn(item, 'time') ?? ''} />
+      </span>
+    </>
+  )
+}
+
+function RunLine({ row, text }: { readonly row: Row; readonly text: string }) {
+  return (
+    <>
+      <a href={runPath(row.runId)}>
+        <Data text={row.runId} />
+      </a>{' '}
+      {text}
+      <span class="sub muted">
+        last event <Time time={row.updatedAt} />
+      </span>
+    </>
+  )
+}
+
+function rulesOf({ rules }: JsonObject): string {
+  return Array.isArray(rules) ? rules.join(', ') : ''
 }

@@ -1,20 +1,24 @@
 /** @module The runs of the tenant, newest first, with filters, including one for runs that refused a handoff. */
+import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import { READ_OWN_RUNS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
 import { count, money, plural } from '../format.ts'
-import { pageRoute } from '../page.ts'
+import { pageRoute, Refused, type View } from '../page.ts'
 import { Chips } from '../parts/chips.tsx'
 import { Actor, Badge, Data, Time } from '../parts/data.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
 import { NoRunsYet } from '../parts/no-runs-yet.tsx'
-import { PeriodChips } from '../parts/period-fields.tsx'
+import { PeriodChips, PeriodFields } from '../parts/period-fields.tsx'
 import { StatusBadge } from '../parts/status-badge.tsx'
+import { TextField } from '../parts/text-field.tsx'
 import { LIVE, RUNS, refusalsPath, runPath, withQuery } from '../paths.ts'
-import type { Row } from '../run-row.ts'
-import { type ListedRuns, listedRuns } from './listed-runs.ts'
+import { type Row, rowOf } from '../run-row.ts'
+import { VERDICT_MARKS } from '../verdict-marks.ts'
+import { visibleText } from '../visible.ts'
+import { asOfIn } from './audit-filters.ts'
+import { auditOf } from './audit-query.ts'
 import { livePlace } from './live.ts'
-import { FilterForm } from './run-filter-form.tsx'
-import { queryOf, RunQuery } from './run-filters.ts'
+import { filterOf, queryOf, RunQuery } from './run-filters.ts'
 
 export const runListPage = pageRoute({
   path: '/runs',
@@ -245,4 +249,122 @@ function NotCounted() {
       —<span class="visually-hidden"> not counted for a list</span>
     </span>
   )
+}
+
+/** The form of the run list's filters: a plain GET, so that a filtered list has an address. */
+function FilterForm({ query, rows }: { readonly query: RunQuery; readonly rows: readonly Row[] }) {
+  return (
+    <form method="get" action={RUNS} autocomplete="off" class="filters" aria-label="Filter runs">
+      <div>
+        <label for="f-status">Status</label>
+        <select id="f-status" name="status">
+          <option value="">Any</option>
+          {RUN_STATUSES.map((status) => (
+            <option value={status} selected={query.status === status}>
+              {status}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div>
+        <label for="f-compensation">Rollback ended</label>
+        <select id="f-compensation" name="compensation">
+          <option value="">Any</option>
+          {ROLLBACK_VERDICTS.map((verdict) => (
+            <option value={verdict} selected={query.compensation === verdict}>
+              {VERDICT_MARKS[verdict].text}
+            </option>
+          ))}
+        </select>
+      </div>
+      <TextField name="contains" label="Run, name, tag, agent or person" value={query.contains} list="known" />
+      <TextField name="agent" label="Agent" value={query.agent} list="agents" />
+      <TextField name="tag" label="Tag" value={query.tag} list="tags" />
+      {query.name !== undefined && <TextField name="name" label="Exact name" value={query.name} />}
+      <PeriodFields since={query.since} until={query.until} zone={query.zone} sinceLabel="Started since" />
+      <TextField name="asOf" label="As of so many events" value={query.asOf} />
+      <Suggestions rows={rows} />
+      <div class="check">
+        <input id="f-refused" type="checkbox" name="refused" value="true" checked={query.refused !== undefined} />
+        <label for="f-refused">Refused a handoff</label>
+      </div>
+      <div class="check">
+        <input id="f-in-doubt" type="checkbox" name="inDoubt" value="true" checked={query.inDoubt !== undefined} />
+        <label for="f-in-doubt">Call in doubt</label>
+      </div>
+      <div class="check">
+        <input id="f-overdue" type="checkbox" name="overdue" value="true" checked={query.overdue !== undefined} />
+        <label for="f-overdue">Lease overdue</label>
+      </div>
+      <div class="check">
+        <input id="f-waiting" type="checkbox" name="waiting" value="true" checked={query.waiting !== undefined} />
+        <label for="f-waiting">Waits</label>
+      </div>
+      <button type="submit" class="button">
+        Filter
+      </button>
+    </form>
+  )
+}
+
+const SUGGESTIONS_MAX = 60
+
+/** Suggestions from the rows of this page. */
+function Suggestions({ rows }: { readonly rows: readonly Row[] }) {
+  const people = rows.flatMap(({ actor, principal }) => [actor, ...(principal === undefined ? [] : [principal])])
+  const lists = {
+    known: [...rows.map(({ name }) => name), ...people, ...rows.map(({ runId }) => runId)],
+    agents: rows.flatMap(({ agents }) => agents),
+    tags: rows.flatMap(({ tags }) => tags),
+  }
+  return (
+    <>
+      {Object.entries(lists).map(([id, values]) => (
+        <datalist id={id}>
+          {[...new Set(values)].slice(0, SUGGESTIONS_MAX).map((value) => (
+            <option value={visibleText(value)} />
+          ))}
+        </datalist>
+      ))}
+    </>
+  )
+}
+
+// The rows of a page of runs, current or at an earlier size of the log.
+
+const PAGE_ROWS = 50
+
+interface ListedRuns {
+  readonly rows: readonly Row[]
+  /** Address of the next page. */
+  readonly next?: string
+  /** Size of the log at the shown moment; absent for the present. */
+  readonly asOf?: number
+}
+
+function listedRuns(view: View<RunQuery>): Promise<ListedRuns> {
+  const asOf = asOfIn(view.query.asOf)
+  return asOf === undefined ? present(view) : past(view, asOf)
+}
+
+async function present({ caller, deps, query }: View<RunQuery>): Promise<ListedRuns> {
+  const page = { limit: PAGE_ROWS + 1, nowMs: deps.now() }
+  const { items } = await deps.ledger.listRuns(caller, filterOf(query, page))
+  const rows = items.slice(0, PAGE_ROWS).map(rowOf)
+  const last = items.length > PAGE_ROWS ? rows.at(-1) : undefined
+  if (last === undefined) return { rows }
+  return { rows, next: withQuery(RUNS, { ...queryOf(query), after: `${last.startedAt}~${last.runId}` }) }
+}
+
+async function past(view: View<RunQuery>, asOf: number): Promise<ListedRuns> {
+  const { caller, deps, query } = view
+  const [leaf, eventId] = query.place?.split('~') ?? []
+  const { after: _, limit, ...filter } = filterOf(query, { limit: PAGE_ROWS, nowMs: deps.now() })
+  const place = leaf === undefined ? {} : { after: Number(leaf), eventId }
+  const found = await auditOf(view).runs(caller, filter, { treeSize: asOf, limit, ...place })
+  if (!found.ok) throw new Refused({ code: found.code, detail: found.detail })
+  const rows = found.items.map(rowOf)
+  if (found.next === undefined) return { rows, asOf }
+  const next = `${found.next}~${found.asOf.eventId}`
+  return { rows, asOf, next: withQuery(RUNS, { ...queryOf(query), place: next }) }
 }

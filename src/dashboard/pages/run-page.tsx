@@ -2,17 +2,17 @@
 import { z } from 'zod'
 import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
+import { count, lasted } from '../format.ts'
 import { type Moment, MomentQuery, runThen } from '../moment.ts'
 import { pageRoute, type View } from '../page.ts'
 import { AsItWas, MomentForm } from '../parts/as-it-was.tsx'
-import { Pager } from '../parts/event-pager.tsx'
+import { Badge, Data } from '../parts/data.tsx'
 import { EventTable } from '../parts/event-table.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
 import { RunHead } from '../parts/run-head.tsx'
 import { RunNotices } from '../parts/run-notices.tsx'
 import { StepTable } from '../parts/step-table.tsx'
-import { ToolTable } from '../parts/tool-table.tsx'
-import { auditPath, livePath, ofLog, withQuery } from '../paths.ts'
+import { auditPath, eventPath, livePath, ofLog, type RunPlace, runPath, withQuery } from '../paths.ts'
 import { layoutPicture } from '../picture/layout.ts'
 import { Legend } from '../picture/legend.tsx'
 import { Overview } from '../picture/overview.tsx'
@@ -22,6 +22,7 @@ import type { Run } from '../run-row.ts'
 import { type EventRow, eventRows } from '../story/event-rows.ts'
 import { storyFor } from '../story/story-cache.ts'
 import type { RunStory } from '../story/story-parts.ts'
+import { type ToolTimes, toolTimes } from '../story/tool-times.ts'
 import { damagedRun } from './damaged-run.tsx'
 import { livePlace } from './live.ts'
 
@@ -130,6 +131,130 @@ function RunBody({ view, run, moment, last, story, window, rows, place }: BodyPr
           </div>
         </section>
       </div>
+    </>
+  )
+}
+
+// Paging through a run by windows of events, and the choice of the time scale.
+
+interface PagerProps {
+  readonly run: Run
+  readonly window: { readonly from: number; readonly to: number }
+  readonly scale: 'steps' | 'time'
+  readonly size: number
+  /** Accessible name: the page has one pager above its events and one below. */
+  readonly label?: string
+}
+
+function Pager({ run, window: { from, to }, scale, size, label = 'Events shown' }: PagerProps) {
+  const at = (start: number): string => runPath(run, { from: start, scale: scale === 'steps' ? undefined : scale })
+  const other = scale === 'steps' ? 'time' : undefined
+  return (
+    <nav class="pager" aria-label={label}>
+      {from > 0 && (
+        <a href={at(Math.max(0, from - size))} rel="prev">
+          Earlier
+        </a>
+      )}
+      <span class="muted">
+        {from === to ? `Event ${count(from)}` : `Events ${count(from)} to ${count(to)}`} of {count(run.revision + 1)}
+      </span>
+      {to < run.revision && (
+        <a href={at(to + 1)} rel="next">
+          Later
+        </a>
+      )}
+      <a href={runPath(run, { from, scale: other })}>
+        {scale === 'steps' ? 'Draw by the clock' : 'Draw event by event'}
+      </a>
+    </nav>
+  )
+}
+
+// The calls of a run by tool, with their durations.
+
+/** Limit for a run with thousands of tool names; its events have all. */
+const TOOLS_SHOWN = 50
+
+function ToolTable({ run, story }: { readonly run: RunPlace; readonly story: RunStory }) {
+  const tools = toolTimes(story.spans)
+  if (tools.length === 0) return null
+  return (
+    <section aria-labelledby="tools-title">
+      <h2 id="tools-title">Calls by tool</h2>
+      <div class="table-scroll">
+        <table class="listed tools">
+          <thead>
+            <tr>
+              <th scope="col">Tool</th>
+              <th scope="col">What became of them</th>
+              <th scope="col" class="number">
+                Calls
+              </th>
+              <th scope="col" class="number">
+                Median
+              </th>
+              <th scope="col" class="number">
+                Longest
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {tools.slice(0, TOOLS_SHOWN).map((tool) => (
+              <Row run={run} tool={tool} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {tools.length > TOOLS_SHOWN && <p class="muted">and {count(tools.length - TOOLS_SHOWN)} more</p>}
+    </section>
+  )
+}
+
+function Row({ run, tool: { tool, calls, medianMs, longest, ...became } }: { run: RunPlace; tool: ToolTimes }) {
+  return (
+    <tr>
+      <th scope="row">
+        <Data text={tool} />
+      </th>
+      <td data-label="Became">
+        <Became calls={calls} {...became} />
+      </td>
+      <td class="number" data-label="Calls">
+        {count(calls)}
+      </td>
+      <td class="number" data-label="Median">
+        {medianMs === undefined ? <span class="muted">not known</span> : lasted(medianMs)}
+      </td>
+      <td class="number" data-label="Longest">
+        {longest === undefined ? (
+          <span class="muted">not known</span>
+        ) : (
+          <a href={eventPath(run, longest.revision)}>{lasted(longest.ms)}</a>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+function Became({ calls, failed, inDoubt, undone, open }: Omit<ToolTimes, 'tool' | 'medianMs' | 'longest'>) {
+  const succeeded = calls - failed - inDoubt - undone - open
+  const parts = [
+    ['good', 'succeeded', succeeded],
+    ['bad', 'failed', failed],
+    ['warn', 'in doubt', inDoubt],
+    ['compensated', 'undone', undone],
+    ['open', 'open', open],
+  ] as const
+  return (
+    <>
+      {parts
+        .filter(([, , number]) => number > 0)
+        .map(([kind, text, number]) => (
+          <>
+            <Badge kind={kind} text={`${count(number)} ${text}`} />{' '}
+          </>
+        ))}
     </>
   )
 }

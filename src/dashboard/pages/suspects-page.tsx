@@ -1,5 +1,7 @@
 /** @module Open suspects: accepted changes without an explanation. Lists for the tenant and for a run, and the form for their review. Works without scripts. */
 import { z } from 'zod'
+import { Finding } from '../../../schemas/finding.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { ReviewSuspects } from '../../../schemas/requests.ts'
 import { COMMENT_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS } from '../../access/access.ts'
@@ -14,7 +16,6 @@ import { Data } from '../parts/data.tsx'
 import { Item } from '../parts/findings.tsx'
 import { Unreadable } from '../parts/unreadable.tsx'
 import { eventPath, SUSPECTS, suspectsPath, withQuery } from '../paths.ts'
-import { type Suspect, suspectOf } from '../suspect-row.ts'
 
 /** Number of suspects shown; the API and the command line list all. */
 const SHOWN = 100
@@ -241,4 +242,30 @@ function Queue({
       </nav>
     </>
   )
+}
+
+// An open suspect, parsed from the ledger's answers into the types that pages need.
+
+const SuspectSchema = z.object({
+  id: z.string(),
+  runId: z.string(),
+  runName: z.string(),
+  step: z.number(),
+  revision: z.number(),
+  agent: z.string(),
+  rule: Finding.shape.rule.optional(),
+  path: z.string(),
+  /** Number of changes that it stands for: the unnamed ones of a handoff are combined into one. */
+  count: z.number().optional(),
+  message: z.string().optional(),
+  before: Finding.shape.before,
+  after: Finding.shape.after,
+  supersede: Finding.shape.supersede,
+  declare: Finding.shape.declare,
+})
+
+type Suspect = z.output<typeof SuspectSchema>
+
+function suspectOf(item: JsonObject): Suspect {
+  return SuspectSchema.parse(item)
 }

@@ -1,9 +1,7 @@
 /** @module The picture of a run as geometry: lanes, marks, bars, arcs and the budget line, placed by pure arithmetic. Rendering and links are separate. */
-
 import { lanesOf } from '../story/run-story.ts'
 import type { BudgetPoint, Mark, RunStory, Span } from '../story/story-parts.ts'
 import { type BudgetStrip, type Limits, layoutBudget } from './budget-strip.ts'
-import { type ForkLine, forkLines } from './fork-lines.ts'
 import { packRows } from './pack-rows.ts'
 import type { Line, PlacedMark } from './placed.ts'
 import { createScale, type Scale, type ScaleKind } from './scale.ts'
@@ -242,4 +240,38 @@ function undoLines(bars: readonly PlacedBar[]): readonly Undo[] {
       { callId: bar.span.callId, x1: bar.x, y1: bar.y + middle, x2: forward.x + forward.width, y2: forward.y + middle },
     ]
   })
+}
+
+// The lines of forks: from the start of a fork to each branch, and from the merged branches to the join.
+
+interface ForkLine extends Line {
+  readonly merged: boolean
+}
+
+function forkLines(marks: readonly PlacedMark[]): readonly ForkLine[] {
+  const opened = new Map<string, PlacedMark>()
+  /** The last report of each branch. */
+  const reports = new Map<string, PlacedMark>()
+  const lines: ForkLine[] = []
+  for (const placed of marks) {
+    const { kind, fork = '', branches = [] } = placed.mark
+    if (kind === 'fork') opened.set(fork, placed)
+    if (kind === 'offer' || kind === 'branch') {
+      const name = `${fork} ${branches[0] ?? ''}`
+      const from = reports.get(name) ?? opened.get(fork)
+      if (from !== undefined)
+        lines.push({ ...between(from, placed), merged: kind === 'offer' || placed.mark.cause === 'merged' })
+      reports.set(name, placed)
+    }
+    if (kind !== 'join') continue
+    for (const branch of branches) {
+      const from = reports.get(`${fork} ${branch}`)
+      if (from !== undefined) lines.push({ ...between(from, placed), merged: true })
+    }
+  }
+  return lines
+}
+
+function between(from: PlacedMark, to: PlacedMark): Line {
+  return { x1: from.x, y1: from.y, x2: to.x, y2: to.y }
 }

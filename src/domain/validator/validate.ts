@@ -1,8 +1,7 @@
 /** @module The validator: judges a handoff against the established context (JUD-1 to JUD-29). Pure. */
-
 import type { Diff, Finding } from '../../../schemas/finding.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { formatPointer } from '../../../schemas/json-pointer.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { formatPointer, type Token, valueAt } from '../../../schemas/json-pointer.ts'
 import type { Declaration, Move } from '../../../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import { type CheckedPayload, compileSchema } from '../json-schema/compile-schema.ts'
@@ -10,13 +9,15 @@ import type { SchemaFault } from '../json-schema/evaluation.ts'
 import { finish, type Paced, Pauses } from '../paced.ts'
 import {
   type DeclarationRights,
+  declarationFault,
   type ManifestMoves,
   type UnderDeclarations,
   underDeclarations,
 } from './declared/declarations.ts'
-import { offerFor } from './declared/offer.ts'
+import { hasLikeMembers } from './declared/learn.ts'
 import type { Change } from './established/changes.ts'
 import * as established from './established/check-established.ts'
+import { isLater } from './established/moves.ts'
 import { declaresPlaces } from './established/place-rules.ts'
 import { type Evidence, settle } from './evidence.ts'
 import { checkRecorded } from './grounding/check-recorded.ts'
@@ -211,4 +212,52 @@ function addFaults(report: Report, faults: readonly SchemaFault[], total: number
   }
   report.findingsTotal += total - faults.length
   report.errors += total - faults.length
+}
+
+// The declaration offered with the finding on a refused or suspect place, as an entry for `moves` (JUD-46).
+
+/** The entry for all similar members if the agent may declare that, else for this place alone; undefined if the agent may declare neither. */
+function offerFor(
+  { kind, place, before, after }: Change,
+  rights: DeclarationRights,
+  known: Map<string, boolean>,
+): Finding['declare'] {
+  const isOffered = (path: string, as: Move['as']): boolean => {
+    const name = `${as} ${path}`
+    const isPermitted = known.get(name) ?? declarationFault({ path, as, reason: 'offered' }, rights) === undefined
+    known.set(name, isPermitted)
+    return isPermitted
+  }
+  if (kind !== 'changed' || after === undefined) return undefined
+  const paths = [...new Set([generalPath(rights.before, place), formatPointer(place)])]
+  for (const as of kindsOf(before, after)) {
+    const path = paths.find((each) => isOffered(each, as))
+    if (path !== undefined) return { path, as, reason: '' }
+  }
+  return undefined
+}
+
+/** The kinds that the change fits, the narrowest first. */
+function kindsOf(before: Json, after: Json): readonly Move['as'][] {
+  if (before === false && after === true) return ['done']
+  if (typeof before === 'number' && typeof after === 'number')
+    return after > before ? ['counter', 'gauge', 'cursor'] : ['gauge', 'cursor']
+  if (typeof before === 'string' && typeof after === 'string')
+    return isLater(before, after) ? ['clock', 'cursor'] : ['cursor']
+  return typeof before === 'object' || typeof after === 'object' ? [] : ['cursor']
+}
+
+/** The path with `*` for a member of a list, or of a map whose members all have the same keys. */
+function generalPath(document: JsonObject, place: readonly Token[]): string {
+  let value: Json | undefined = document
+  const tokens = place.map((token, depth) => {
+    const holder = value
+    value = holder === undefined ? undefined : valueAt(holder, [`${token}`])
+    return depth > 0 && depth < place.length - 1 && isCollection(holder) ? '*' : token
+  })
+  return formatPointer(tokens)
+}
+
+function isCollection(holder: Json | undefined): boolean {
+  return Array.isArray(holder) || (holder !== undefined && isJsonObject(holder) && hasLikeMembers(holder))
 }

@@ -3,7 +3,7 @@
  * the manifest, which is written before the events, can state their digest.
  */
 import { readFileSync } from 'node:fs'
-import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
+import { type AnswerQuestion, answerHead } from '../../../schemas/answer-trailer.ts'
 import { declarationOf, type EventBody } from '../../../schemas/events.ts'
 import { TRAILER_PAYLOAD_TYPE } from '../../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -12,12 +12,15 @@ import { ValueRef } from '../../../schemas/values.ts'
 import type { SealedPin } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { TimestampedCheckpoint } from '../../ledger/log/tenant-logs.ts'
+import { toBase64 } from '../../merkle/base64.ts'
 import { CompactTree } from '../../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../../merkle/hashes.ts'
 import { grownDigest, NO_EVENTS, type StreamPath } from '../../merkle/stream-tree.ts'
 import { digestText } from '../../signing/digests.ts'
 import type { DsseEnvelope } from '../../signing/dsse.ts'
+import { BoundedList, type Listed } from '../../verify/bundle/bounded-lists.ts'
 import { PROOFS_MAX } from '../../verify/bundle/bundle-files.ts'
+import type { Row } from '../../verify/bundle/event-rows.ts'
 import type { Gathered } from '../../verify/bundle/gathered.ts'
 import { VERIFIER_FILE } from '../../verify/bundle/own-file.ts'
 import type { BundlePredicate, BundleProof, BundleQuery } from '../../verify/bundle/predicate.ts'
@@ -25,13 +28,11 @@ import { readmeText } from '../../verify/bundle/readme.ts'
 import { reportHtml } from '../../verify/bundle/report.ts'
 import { ReportFacts } from '../../verify/bundle/report-facts.ts'
 import { jwksText } from '../../verify/bundle/verifier-keys.ts'
-import type { LogAgain } from '../answer/made-rows.ts'
+import { type LogAgain, madeRows } from '../answer/made-rows.ts'
 import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
 import { trailerPayload, trailerUnder } from '../signed-trailer.ts'
-import { measuredAnswer } from './answer-file.ts'
-import { type BundleFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
+import { type BundleFile, bytesFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
 import { answersTo, completePart, isSelected } from './bundle-query.ts'
-import { stampFiles, streamText, successionFile } from './log-files.ts'
 import { STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
 
 const EVENTS = 'events.jsonl'
@@ -302,3 +303,55 @@ function headOf(request: BundleRequest): string {
   const filter = filterOf(request)
   return filter === undefined ? '' : exportHead(filter)
 }
+
+// Files of a bundle about the log that it is pinned to: the successions of its key, its last time-stamp, and a run's place in the tree of streams.
+
+/** For a log whose key was rotated: leads from an earlier key to the one that signed. */
+function successionFile({ successions }: SealedPin): readonly BundleFile[] {
+  if (successions.length === 0) return []
+  return [textFile('key-successions.json', `${JSON.stringify(successions, null, 2)}\n`)]
+}
+
+/** The last time-stamped checkpoint, which the bundle's own continues; it existed before the bundle was requested. */
+function stampFiles(stamp: TimestampedCheckpoint | undefined): readonly BundleFile[] {
+  if (stamp === undefined) return []
+  const { text, reply, consistency } = stamp
+  return [
+    textFile('timestamp.json', `${JSON.stringify({ consistency: consistency.map(toBase64) })}\n`),
+    bytesFile('timestamp.tsr', reply),
+    textFile('timestamp.txt', text),
+  ]
+}
+
+function streamText({ head, path }: StreamPath): string {
+  const { events, digest } = head
+  return `${JSON.stringify({ events, digest: digestText(digest), path: path.map(toBase64) })}\n`
+}
+
+// The answer in a bundle: its rows, produced from the events of the log alone, by the same code with which a verifier produces them again.
+
+const ANSWER = 'answer.jsonl'
+
+interface MeasuredAnswer {
+  readonly file: BundleFile
+  /** The first rows, and the number of all rows. */
+  readonly listed: Listed<Row>
+}
+
+/** Throws if the answer needs more memory than the limit. */
+async function measuredAnswer(log: LogAgain, question: AnswerQuestion, tenant: string): Promise<MeasuredAnswer> {
+  const listed = new BoundedList<Row>()
+  const measure = new Measure()
+  measure.add(answerHead(question))
+  for await (const row of madeRows(log, question, tenant)) {
+    listed.add(row)
+    measure.add(lineOf(row))
+  }
+  const file = linesFile(ANSWER, measure.result(), async function* () {
+    yield answerHead(question)
+    for await (const row of madeRows(log, question, tenant)) yield lineOf(row)
+  })
+  return { file, listed }
+}
+
+const lineOf = (row: Row): string => `${JSON.stringify(row)}\n`

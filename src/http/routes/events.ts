@@ -1,5 +1,4 @@
 /** @module The history of a run and of the tenant, page by page. All pages of one listing are one snapshot. */
-
 import { z } from 'zod'
 import { EventsAnswer } from '../../../schemas/answers/history.ts'
 import { runStream } from '../../../schemas/names.ts'
@@ -10,10 +9,8 @@ import type { Position } from '../../store/event-store.ts'
 import { jsonText, problemResponse } from '../answers.ts'
 import type { CursorScope } from '../cursor.ts'
 import { type EventPlace, eventCursor, judgeCursor } from '../event-cursor.ts'
-import { type EventPage, takePage } from '../event-page.ts'
 import { eventText } from '../event-text.ts'
-import type { Parsed } from '../parameters.ts'
-import { CursorText, Limit, PAGE_DEFAULT, Text, Whole } from '../parameters.ts'
+import { CursorText, Limit, PAGE_DEFAULT, type Parsed, Text, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
 import { type AccessNote, type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { tailScope } from '../sse.ts'
@@ -144,3 +141,47 @@ async function resumed({ deps, caller, path, query }: RequestContext<Query>): Pr
 
 const invalid = problem('invalid-cursor', 'this is no cursor of this listing with these filters')
 const gone = problem('cursor-gone', 'the event at this place is another one now')
+
+// Takes one page of events from a stream of pages: filtered, and bounded in items, bytes and events examined.
+
+/** Maximum size of a page, in characters: 500 events may hold half a megabyte each. */
+const PAGE_MAX_CHARS = 2 * 1024 * 1024
+/** Maximum number of events that one request examines for a rare filter; the cursor continues from there. */
+const LOOK_MAX = 10_000
+
+interface PageLimits {
+  readonly limit: number
+  readonly filter: EventFilter
+  /** Whether a position lies beyond the pinned end of the listing. */
+  readonly isBeyond: (position: Position) => boolean
+}
+
+interface EventPage {
+  readonly events: readonly LedgerEvent[]
+  /** The last event examined, if there may be more after it. */
+  readonly resume: LedgerEvent | undefined
+}
+
+async function takePage(pages: AsyncIterable<readonly LedgerEvent[]>, limits: PageLimits): Promise<EventPage> {
+  const events: LedgerEvent[] = []
+  let chars = 0
+  let looked = 0
+  let last: LedgerEvent | undefined
+  for await (const page of pages) {
+    for (const event of page) {
+      if (limits.isBeyond(event.position)) return { events, resume: undefined }
+      if (events.length === limits.limit || chars > PAGE_MAX_CHARS || looked === LOOK_MAX)
+        return { events, resume: last }
+      looked += 1
+      last = event
+      if (!passes(event, limits.filter)) continue
+      events.push(event)
+      chars += event.texts.header.length + event.texts.data.length
+    }
+  }
+  return { events, resume: undefined }
+}
+
+function passes({ header }: LedgerEvent, { types, actor }: EventFilter): boolean {
+  return (types === undefined || types.includes(header.type)) && (actor === undefined || header.actor === actor)
+}

@@ -2,8 +2,12 @@
  * @module Assembles the audit queries: the index, which follows the store while nothing is appended and on demand, the service, and the recording of
  * reads.
  */
+import type { AccessRead } from '../../access/audit-trail.ts'
+import type { Caller } from '../../access/caller.ts'
+import { ofWholeTenant } from '../../access/check-access.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { AuditIndex } from '../../store/audit-index.ts'
+import { againIfRenewed } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Followed } from '../followed.ts'
 import type { Sealer } from '../identity/sealer.ts'
@@ -14,12 +18,20 @@ import { QuietFollower } from '../read/quiet-follower.ts'
 import { AccessLog } from './access-log.ts'
 import { type ApprovalsAsOfDeps, approvalsAsOf } from './approvals-as-of.ts'
 import { AuditProjection } from './audit-projection.ts'
-import type { AuditReads } from './audit-reads.ts'
-import { type AnswerMaker, AuditService } from './audit-service.ts'
+import type {
+  AsOf,
+  AuditQuestion,
+  AuditReads,
+  AuditRefusal,
+  LogMoment,
+  RunMoment,
+  RunMomentRefusal,
+} from './audit-reads.ts'
+import { type AnswerMaker, AuditService, type UnrecordedReads } from './audit-service.ts'
 import { orBuilding } from './index-building.ts'
 import { PayloadReads } from './payload-reads.ts'
-import { recordedReads } from './recorded-reads.ts'
-import { runMoment } from './run-moment.ts'
+import { beyondLog, wholeTenantOnly } from './question-fault.ts'
+import { asOfPin, type ReachDeps, reachSize } from './reach-size.ts'
 import { type RunsAsOfDeps, runsAsOf } from './runs-as-of.ts'
 
 export interface OpenAuditDeps {
@@ -116,3 +128,117 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
     },
   }
 }
+
+// The audit queries with recording: no query is answered before the read is recorded.
+
+interface RecordedReadsDeps extends Pick<AuditReads, 'runs' | 'approvals' | 'runMoment'> {
+  readonly log: Pick<AccessLog, 'record'>
+  readonly payloads: Pick<PayloadReads, 'note'>
+}
+
+function recordedReads(
+  reads: UnrecordedReads,
+  { log, payloads, runs, approvals, runMoment }: RecordedReadsDeps,
+): AuditReads {
+  return {
+    runs,
+    approvals,
+    runMoment,
+    asOf: (caller) => reads.asOf(caller),
+    matchingRefusal: (caller, filter, range) => reads.matchingRefusal(caller, filter, range),
+    matching: (caller, filter, range) => reads.matching(caller, filter, range),
+    record: (caller, read) => log.record(caller, read),
+    notePayloads: (caller, run) => payloads.note(caller, run),
+    plan: (caller, question, page) => reads.plan(caller, question, page),
+    page: (caller, planned) => reads.page(caller, planned),
+    recordPage: (caller, { question, asOf }, rows) => log.record(caller, readOf(question, asOf, rows)),
+    ask: async (caller, question, page) => {
+      const answer = await reads.ask(caller, question, page)
+      if (answer.ok) await log.record(caller, readOf(question, answer.asOf, answer.count))
+      return answer
+    },
+    event: async (caller, eventId) => {
+      const event = await reads.event(caller, eventId)
+      if (event !== undefined) await log.record(caller, { query: 'audit/event', filters: { event: eventId }, count: 1 })
+      return event
+    },
+  }
+}
+
+function readOf({ name, filter, by, seed }: AuditQuestion, asOf: AsOf, count: number): AccessRead {
+  const { run } = filter
+  const inputs = { ...filter, by, seed }
+  const filters = Object.entries(inputs).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]))
+  return {
+    query: `audit/${name}`,
+    ...(run !== undefined && { run }),
+    ...(filters.length > 0 && { filters: Object.fromEntries(filters) }),
+    asOf: { treeSize: asOf.treeSize, ...(asOf.eventId !== null && { eventId: asOf.eventId }) },
+    count,
+  }
+}
+
+// Points in the past of a tenant's log: its size at a time, and the last event of a run at that point.
+
+interface RunMomentDeps extends ReachDeps {
+  readonly index: Pick<AuditIndex, 'rows' | 'row' | 'pin' | 'size'>
+}
+
+/** The state of a log at a point in its past never changes, so the result may be passed on as a size. */
+function runMoment(deps: RunMomentDeps): AuditReads['runMoment'] {
+  return async (caller, runId, at) => {
+    if (ofWholeTenant(caller) !== undefined) return wholeTenantOnly(caller)
+    return againIfRenewed(async () => {
+      await reachSize(deps, caller.tenant, 'treeSize' in at ? at.treeSize : undefined)
+      const moment = momentOf(deps, caller, at)
+      return moment.ok ? ofRun(deps, caller, { runId, moment }) : moment
+    })
+  }
+}
+
+function momentOf(
+  { index }: RunMomentDeps,
+  { tenant }: Caller,
+  at: Parameters<AuditReads['runMoment']>[2],
+): LogMoment | AuditRefusal {
+  const size = 'treeSize' in at ? at.treeSize : sizeAt(index, tenant, at.time)
+  if (size === 0) return invalid('the log had no event then: ask as of a later time')
+  const pin = index.pin(tenant, size)
+  if (pin === undefined) return beyondLog(index.size(tenant))
+  return { ok: true, asOf: asOfPin(pin), time: timeAt(index, tenant, size - 1) }
+}
+
+/**
+ * Number of events up to the last one written at or before that time. Times increase along a log; if a clock was set back, the result is one of the
+ * places where that time was passed.
+ */
+function sizeAt(index: RunMomentDeps['index'], tenant: string, time: string): number {
+  let [low, high] = [0, index.size(tenant)]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (timeAt(index, tenant, middle) <= time) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const timeAt = (index: RunMomentDeps['index'], tenant: string, leaf: number): string =>
+  index.row(tenant, leaf)?.time ?? ''
+
+function ofRun(
+  { index }: RunMomentDeps,
+  { tenant }: Caller,
+  { runId, moment }: { readonly runId: string; readonly moment: LogMoment },
+): RunMoment | RunMomentRefusal {
+  const edge = (size: number, newestFirst: boolean) =>
+    index.rows({ tenant, size }, { run: runId }, { after: undefined, limit: 1, newestFirst })[0]
+  const { treeSize } = moment.asOf
+  const last = edge(treeSize, true)
+  if (last !== undefined) return { ...moment, revision: last.revision }
+  const first = edge(index.size(tenant), false)
+  if (first === undefined) return { ok: false, code: 'run-not-found', detail: `there is no run ${runId}` }
+  const begun = `it began with event ${first.leaf + 1} of the log, at ${first.time}`
+  return invalid(`the run had not begun when the log had ${treeSize} events: ${begun}`)
+}
+
+const invalid = (detail: string): AuditRefusal => ({ ok: false, code: 'invalid-query', detail })

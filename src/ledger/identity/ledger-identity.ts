@@ -1,19 +1,18 @@
 /** @module The identity of a ledger: its founding event, and the key rotations after it (STR-3). */
-
-import type { EventBody } from '../../../schemas/events.ts'
-import { EVENTS } from '../../../schemas/events.ts'
+import { EVENTS, type EventBody } from '../../../schemas/events.ts'
 import { type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
-import { checkRecord, firstExpectation, nextExpectation } from '../../signing/check.ts'
+import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../../signing/check.ts'
+import { recordDigest } from '../../signing/digests.ts'
 import { currentKey, ringIndex } from '../../signing/key-ring.ts'
-import { type AppendResult, type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
+import { type AppendResult, type EventStore, readOne, StoreUnavailableError } from '../../store/event-store.ts'
 import type { Effects, KeySource, Log } from '../ports.ts'
 import { type KnownEnd, refuseLostEnd } from '../read/lost-end.ts'
 import { DamagedStreamError } from '../read/verified-events.ts'
 import { appendFact, type Fact } from './append-fact.ts'
 import type { LogKeys } from './log-keys.ts'
+import { type FoldPlace, loadSealedFold, type SealedFolds, saveSealedFold } from './sealed-fold.ts'
 import type { Sealer } from './sealer.ts'
-import { loadSnapshot, type SnapshotDeps, type SystemStream, saveSnapshot } from './system-snapshot.ts'
 
 /** Used if the origin of the logs was not configured; the id of the ledger keeps the logs of two ledgers apart. */
 const DEFAULT_ORIGIN = 'countersign.local'
@@ -237,4 +236,41 @@ function nextRotation({ sealer, logKeys }: LedgerIdentityDeps, known: SystemStre
   const isOnRecord = (then: SystemStream): boolean => then.logKey !== logKey
   const logged = { verifierKey, previousKey }
   return { type: 'LogKeyRotated', data: { v: 1, ...following }, isOnRecord, logged, message: 'key of the log rotated' }
+}
+
+// A snapshot of the ledger's own stream, kept in the views under a MAC of the key ring, so that a start reads only later events. If it is
+// lost, the whole stream is read once.
+
+interface SystemStream {
+  readonly founding: EventBody<'LedgerCreated'>
+  /** The last key that the ledger announced for its seals. */
+  readonly kid: string
+  /** Verifier key, under the origin, of the last key that the ledger announced for its logs. */
+  readonly logKey: string
+  readonly next: Expectation
+}
+
+interface SnapshotDeps extends SealedFolds {
+  readonly store: EventStore
+}
+
+const PLACE: FoldPlace = {
+  tenant: SYSTEM_TENANT,
+  stream: SYSTEM_STREAM,
+  projection: 'system/1',
+  prefix: 'countersign/system-snapshot/v1\n',
+}
+
+/** Undefined if there is none that is intact, belongs to this ledger, and matches the current store. */
+async function loadSnapshot(deps: SnapshotDeps): Promise<SystemStream | undefined> {
+  const known = loadSealedFold(deps, PLACE, ({ text }) => parseJson<SystemStream>(text))
+  if (known === undefined) return undefined
+  // A store that was restored from a copy, or a different one, has another event there, or none.
+  const head = await readOne(deps.store, { stream: SYSTEM_STREAM, revision: known.next.revision - 1 })
+  return head !== undefined && recordDigest(head.header) === known.next.prevDigest ? known : undefined
+}
+
+/** If the views cannot save it, only the next start takes longer. */
+function saveSnapshot(deps: SnapshotDeps, known: SystemStream): void {
+  saveSealedFold(deps, PLACE, { revision: known.next.revision - 1, text: JSON.stringify(known) })
 }

@@ -1,13 +1,15 @@
 /** @module Assembles the record of broken seals and the scrub. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { Loss } from '../../../schemas/loss.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
+import { type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
+import type { LogStore } from '../../store/log-store.ts'
 import type { FaultRow } from '../../store/view-store.ts'
 import type { Caller, Found } from '../ledger.ts'
 import type { LedgerOptions } from '../ledger-options.ts'
 import type { LedgerStats } from '../ledger-stats.ts'
 import type { Effects } from '../ports.ts'
-import { lookForFirstEvents } from './first-events.ts'
 import type { Integrity, IntegrityFault, IntegrityState } from './integrity.ts'
 import { type IntegrityDeps, IntegrityFaults } from './integrity-faults.ts'
 import { Scrub } from './scrub.ts'
@@ -124,5 +126,57 @@ function shown({ stream, revision, code, foundAt }: FaultRow, past: string | und
     code,
     foundAt,
     ...(past !== undefined && { pastSince: past }),
+  }
+}
+
+// Once per start, for a store that others administer: checks whether it still holds the first event of every stream that the log knows. A
+// server that is configured to discard data removes the oldest events of a stream without a trace in the stream; the log is older than that.
+
+const LEAVES_AT_ONCE = 256
+const STREAMS_AT_ONCE = 256
+
+type LostBeginnings = NonNullable<EventStore['lostBeginnings']>
+
+interface FirstEventsDeps {
+  readonly lostBeginnings: LostBeginnings
+  readonly logStore: Pick<LogStore, 'signedTenants' | 'leaves'>
+  readonly faults: Pick<IntegrityFaults, 'confirmed'>
+  readonly effects: Pick<Effects, 'sleep'>
+}
+
+/** Asks for many streams at once, batch after batch. Waits for an unavailable store. */
+async function lookForFirstEvents(deps: FirstEventsDeps, signal: AbortSignal): Promise<void> {
+  const { logStore } = deps
+  for (const tenant of logStore.signedTenants()) {
+    let streams: string[] = []
+    for (let from = 0; !signal.aborted; from += LEAVES_AT_ONCE) {
+      const leaves = logStore.leaves(tenant, from, from + LEAVES_AT_ONCE)
+      for (const { stream, revision } of leaves) if (revision === 0) streams.push(stream)
+      const isLast = leaves.length < LEAVES_AT_ONCE
+      if (streams.length >= STREAMS_AT_ONCE || (isLast && streams.length > 0)) {
+        await lookFor(deps, streams, signal)
+        streams = []
+      }
+      if (isLast) break
+      await nextTurn()
+    }
+  }
+}
+
+async function lookFor(
+  { lostBeginnings, faults, effects }: FirstEventsDeps,
+  streams: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for (const stream of await lostBeginnings(streams)) {
+        await faults.confirmed({ stream, revision: 0, code: 'missing', message: 'the log has it, the store has not' })
+      }
+      return
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error
+      await effects.sleep(error.retryAfterMs)
+    }
   }
 }

@@ -1,5 +1,4 @@
 /** @module Queries on one run: rendered from the folded state, and returned only if that state is durable and current. */
-
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { ContextAnswer, RunAnswer } from '../../../schemas/answers/runs.ts'
@@ -14,7 +13,8 @@ import { pacedPages } from '../../store/paced-pages.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, ContextAt, Found, Ledger } from '../ledger.ts'
 import { claimedArguments } from '../responses/call-outcome.ts'
-import { compensationBody, planOf } from '../responses/responses.ts'
+import { forkSummary } from '../responses/fork-responses.ts'
+import { budgetBody, compensationBody, planOf } from '../responses/responses.ts'
 import type { ReservationsPage, RunAt, RunPage } from '../run-at.ts'
 import { holdsMarker, RunValues, readable } from '../subjects/kept-values.ts'
 import type { SubjectKeys } from '../subjects/subject-keys.ts'
@@ -25,8 +25,7 @@ import type { RunAggregates } from '../write/run-aggregates.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
 import type { Reader } from './reader.ts'
 import { isLater, type Render, readAsItWas } from './run-as-it-was.ts'
-import { contextBody, type Leases, overdue, place, runBody, runNotFound } from './run-bodies.ts'
-import { budgetPage, forksPage, RESERVATIONS_DEFAULT } from './state-pages.ts'
+import { contextBody, type Leases, overdue, place, runBody, runNotFound, unslotted } from './run-bodies.ts'
 import { verifiedEvent } from './verified-events.ts'
 
 const READ_AGAIN_MAX = 8
@@ -308,4 +307,41 @@ export class Queries implements RunQueries {
       }
     })
   }
+}
+
+// Pages of the long lists in the state of a run: reservations and forks. Their order is not changed by later entries.
+
+/** Default number of reservations per page. */
+const RESERVATIONS_DEFAULT = 100
+
+/** All totals and limits, and a page of reservations ordered by id, which increases with time; `next` is present if there are more. */
+function budgetPage(state: RunState, { after = '', limit }: ReservationsPage): JsonObject {
+  const behind = Object.values(state.reservations).filter(({ reservationId }) => reservationId > after)
+  const sorted = behind.sort((a, b) => (a.reservationId < b.reservationId ? -1 : 1))
+  const shown = sorted.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    ...budgetBody(state),
+    agents: unslotted(state.spendByAgent, (spend) => ({ ...spend })),
+    agentLimits: (state.limits.agents ?? {}) as JsonObject,
+    reservations: shown.map((each) => ({ ...each }) as JsonObject),
+    ...(sorted.length > shown.length && last !== undefined && { next: last.reservationId }),
+  }
+}
+
+/** Oldest first; `after` is the revision of the start of a fork. */
+function forksPage(state: RunState, { after, limit }: { readonly after: number; readonly limit: number }): JsonObject {
+  const sorted = Object.values(state.forks)
+    .filter(({ revision }) => revision > after)
+    .sort((a, b) => a.revision - b.revision)
+  const items: JsonObject[] = []
+  let bytes = 0
+  for (const fork of sorted) {
+    if (items.length >= limit || bytes >= PAGE_MAX_BYTES) break
+    const item = forkSummary(fork)
+    bytes += weigh(item)
+    items.push(item)
+  }
+  const last = sorted[items.length - 1]
+  return { items, ...(sorted.length > items.length && last !== undefined && { next: last.revision }) }
 }

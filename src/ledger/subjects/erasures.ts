@@ -5,11 +5,13 @@
 import type { ErasureAnswer, SubjectAnswer } from '../../../schemas/answers/subjects.ts'
 import type { EraseSubject } from '../../../schemas/erasure.ts'
 import type { EventBody } from '../../../schemas/events.ts'
-import { type Json, parseJsonOrUndefined } from '../../../schemas/json.ts'
-import { ledgerStream } from '../../../schemas/names.ts'
+import { isJsonObject, type Json, parseJsonOrUndefined } from '../../../schemas/json.ts'
+import { ledgerStream, runStream } from '../../../schemas/names.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
+import type { Pace } from '../../resources/work-queue.ts'
 import { readHeader } from '../../signing/header-reader.ts'
 import type { EventStore } from '../../store/event-store.ts'
+import { pacedPages } from '../../store/paced-pages.ts'
 import type { SubjectKeyRow, SubjectStore } from '../../store/subject-store.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import type { Caller } from '../ledger.ts'
@@ -18,8 +20,8 @@ import type { Queries } from '../read/queries.ts'
 import { DamagedStreamError } from '../read/verified-events.ts'
 import type { ErasureList, ListedErasure } from './erasure-list.ts'
 import { type Hold, type HoldRecords, holdOn } from './hold-records.ts'
+import { redactedOf } from './kept-values.ts'
 import type { SubjectKeys } from './subject-keys.ts'
-import { placesOf } from './subject-places.ts'
 import type { Answered } from './subjects.ts'
 
 const AGAIN_MS = 30_000
@@ -304,4 +306,50 @@ export class Erasures implements AsyncDisposable {
     clearTimeout(this.#timer)
     await this.#turn.catch(() => undefined)
   }
+}
+
+// Finds the encrypted values of a subject in the runs in which its keys were used.
+
+const ITEMS_MAX = 1_000
+
+interface PlacesDeps {
+  readonly events: Pick<EventStore, 'readStream'>
+  readonly subjects: Pick<SubjectStore, 'runsOf'>
+}
+
+/** A key whose event was never written has no places. */
+async function placesOf(
+  { events, subjects }: PlacesDeps,
+  { tenant, ids, pace }: { readonly tenant: string; readonly ids: readonly string[]; readonly pace?: Pace | undefined },
+): Promise<Pick<SubjectAnswer, 'counts' | 'items'>> {
+  const counts = { runs: 0, events: 0, values: 0 }
+  const items: SubjectAnswer['items'] = []
+  const wanted = new Set(ids)
+  const runs = new Set(ids.flatMap((id) => subjects.runsOf(id)))
+  for (const run of runs) {
+    const before = counts.events
+    for await (const page of pacedPages(events.readStream(runStream(tenant, run)), pace)) {
+      for (const record of page) {
+        const found = record.data.includes('"$enc":') ? itemsOf(run, record, wanted) : []
+        counts.events += found.length === 0 ? 0 : 1
+        counts.values += found.reduce((sum, { values }) => sum + values, 0)
+        if (items.length < ITEMS_MAX) items.push(...found)
+      }
+    }
+    if (counts.events > before) counts.runs += 1
+  }
+  return { counts, items: items.slice(0, ITEMS_MAX) }
+}
+
+function itemsOf(
+  run: string,
+  record: { readonly header: string; readonly data: string },
+  wanted: ReadonlySet<string>,
+): SubjectAnswer['items'] {
+  const [read, data] = [readHeader(record.header), parseJsonOrUndefined(record.data)]
+  if (!read.ok || !isJsonObject(data)) return []
+  const { revision, type } = read.header
+  return (redactedOf(data)?.kept ?? []).flatMap(({ key, count, at }) =>
+    wanted.has(key) ? [{ run, revision, type, key, values: count, places: at }] : [],
+  )
 }

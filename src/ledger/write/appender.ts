@@ -1,5 +1,4 @@
 /** @module Seals and appends a decision, and reports the result: durable, to be decided again, refused, or unknown. */
-
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { handoffSnapshot } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
@@ -7,8 +6,7 @@ import type { RequestMark } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Decision, Draft } from '../../domain/decision.ts'
 import type { Refusal } from '../../domain/refusal.ts'
-import type { CanonicalTexts } from '../../signing/canonical-json.ts'
-import { canonicalJson } from '../../signing/canonical-json.ts'
+import { type CanonicalTexts, canonicalJson } from '../../signing/canonical-json.ts'
 import { requestMac } from '../../signing/request-mark.ts'
 import { type SealedEvent, sealEvents } from '../../signing/seal.ts'
 import type { Append, EventStore } from '../../store/event-store.ts'
@@ -23,7 +21,6 @@ import { responseTo } from '../responses/responses.ts'
 import type { WriteCounts } from '../stats.ts'
 import type { PendingCommand } from './decide.ts'
 import type { LeaseClock } from './lease-clock.ts'
-import { outcomeWithRead } from './outcome-with-read.ts'
 import { blindKeyOf } from './redaction.ts'
 import type { FollowedResult, RunAggregate } from './run-aggregate.ts'
 import type { RunAggregates } from './run-aggregates.ts'
@@ -298,4 +295,27 @@ export function outcomeOf(
   else if (answer.plan === undefined && answer.signalAt === undefined)
     return { ok: true, created: answer.created, runId: run.runId, body: answer.body, revision, replayed }
   return outcomeWithRead(reader, run, answer, { revision, replayed })
+}
+
+/** Completes an answer with values read from the store: the plan of a rollback, the payload of a signal, the envelope that a refusal restored. */
+async function outcomeWithRead(
+  reader: Reader,
+  run: RunAggregate,
+  answer: CommandResponse,
+  of: { readonly revision: number; readonly replayed: boolean },
+): Promise<Outcome> {
+  if (answer.kind === 'body') {
+    const { created, plan, signalAt, body } = answer
+    const full = {
+      ...body,
+      ...(plan !== undefined && { plan: await reader.planDetails(run.stream, plan) }),
+      ...(signalAt !== undefined && { payload: await reader.payloadAt(run.stream, signalAt) }),
+    }
+    return { ok: true, created, runId: run.runId, body: full, ...of }
+  }
+  if (answer.restored === undefined) return { ok: false, refusal: answer.refusal, ...of }
+  const { revision, body } = answer.restored
+  const restored = { ...(await reader.envelopeAt(run.stream, revision)), ...body }
+  const evidence = { ...answer.refusal.evidence, restored }
+  return { ok: false, refusal: { ...answer.refusal, evidence }, ...of }
 }

@@ -1,13 +1,16 @@
 /** @module Stores large values of a decision apart from its events: they are stored first, and the decision is made again with references to them. */
-
+import { safeKey } from '../../../projections/run-state.ts'
 import type { EventType } from '../../../schemas/event-type.ts'
 import { RUN_EVENTS } from '../../../schemas/events.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import type { Decision, Draft } from '../../domain/decision.ts'
-import { finish, type Paced } from '../../domain/paced.ts'
+import { finish, type Paced, Pauses } from '../../domain/paced.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { addEvidence, addToolResult, settle, type UnreadResult } from '../../domain/validator/evidence.ts'
+import { noteOutcome, saysError, takeQuestion } from '../../domain/validator/grounding/recorded-results.ts'
 import type { Party } from '../../resources/fair-shares.ts'
+import { weigh } from '../../resources/memory-budget.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
 import type { CanonicalTexts } from '../../signing/canonical-json.ts'
 import { type ValueLimits, valueLimits } from '../values/value-limits.ts'
@@ -16,7 +19,6 @@ import type { PutResult, ValueOwner, ValueStore } from '../values/value-store.ts
 import type { Attempt } from './appender.ts'
 import type { PendingCommand } from './decide.ts'
 import type { RunAggregate } from './run-aggregate.ts'
-import { readUnread } from './unread-results.ts'
 import type { UnrecordedAnswers } from './unrecorded-answers.ts'
 import { refused } from './write-refusals.ts'
 
@@ -116,4 +118,42 @@ function valueTooLarge(limit: number, actual: number): Refusal {
       evidence: { limit, actual },
     },
   )
+}
+
+// Reads results and inputs stored apart from the events before a handoff is judged by them, so that calls do not pay for it.
+
+interface Reading {
+  readonly values: Pick<ValueStore, 'value'>
+  /** Runs paced work in turns with other work. */
+  readonly inTurns: (work: Paced<unknown>) => unknown
+}
+
+/**
+ * Reads values one by one and indexes each before the next, so that only one is in memory. The run has to be paused. Throws `DamagedStreamError` for
+ * a missing or altered value.
+ */
+async function readUnread(run: RunAggregate, { values, inTurns }: Reading): Promise<void> {
+  const { evidence } = run
+  for (let next = evidence.unread[0]; next !== undefined; next = evidence.unread[0]) {
+    const value = await values.value(run, next.digest)
+    hear(run, next, value)
+    await inTurns(settle(evidence, new Pauses()))
+    if (saysError(value)) noteFailed(run, next)
+    evidence.unread.shift()
+  }
+}
+
+function hear({ evidence }: RunAggregate, { callId, revision }: UnreadResult, value: Json): void {
+  if (callId === undefined) {
+    addEvidence(evidence, value)
+    return
+  }
+  const asked = takeQuestion(evidence.results, callId)
+  addToolResult(evidence, { value, revision, asked, bytes: weigh(value) })
+}
+
+function noteFailed({ state, evidence }: RunAggregate, { callId = '', revision }: UnreadResult): void {
+  const call = state?.calls[safeKey(callId)]
+  if (call === undefined || call.phase !== 'forward') return
+  noteOutcome(evidence.results, callId, { tool: call.tool, revision }, true)
 }

@@ -4,12 +4,18 @@
  */
 import { LRUCache } from 'lru-cache'
 import { runStream } from '../../../schemas/names.ts'
+import { finish, Pauses } from '../../domain/paced.ts'
+import { settle } from '../../domain/validator/evidence.ts'
+import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
 import { AdmissionQueue } from '../../resources/admission-queue.ts'
 import { OverloadedError } from '../../resources/overloaded-error.ts'
-import { CACHE_EVERY_EVENTS, CACHE_LATEST_EVENTS, type LoadDeps, saveFold } from './fold-cache.ts'
+import { recordDigest } from '../../signing/digests.ts'
+import { readOne } from '../../store/event-store.ts'
+import { refuseLostEnd } from '../read/lost-end.ts'
+import { verifiedEvents } from '../read/verified-events.ts'
+import { CACHE_EVERY_EVENTS, CACHE_LATEST_EVENTS, type LoadDeps, saveFold, takeFold } from './fold-cache.ts'
 import type { LeaseClock } from './lease-clock.ts'
-import { loadRun } from './load-run.ts'
-import type { RunAggregate, RunEnd } from './run-aggregate.ts'
+import { type Head, RunAggregate, type RunEnd } from './run-aggregate.ts'
 
 /** Limit of concurrent loads: each holds pages of the store in addition to the state that it folds. */
 const LOADS = { atOnce: 16, waiting: 2_000 } as const
@@ -181,4 +187,42 @@ export class RunAggregates {
 
 function noRoom(): OverloadedError {
   return new OverloadedError('the runs with appends under way fill the memory for runs', OVERLOADED_RETRY_MS)
+}
+
+// Loads a run: the cached fold, if there is an intact one, and the verified tail after it.
+
+/** Folds a run from the store and verifies each record that it reads. A run that does not exist has no state. */
+async function loadRun(deps: LoadDeps, tenant: string, runId: string): Promise<RunAggregate> {
+  const cached = new RunAggregate(tenant, runId)
+  takeFold(deps, cached)
+  // A store that was restored from a copy may end before a fold that was cached later.
+  const holds = cached.head === undefined || (await holdsHead(deps, cached.stream, cached.head))
+  const run = holds ? cached : new RunAggregate(tenant, runId)
+  await foldTail(deps, run)
+  await refuseLostEnd(deps, run.stream, run.revision)
+  if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS) saveFold(deps, run)
+  return run
+}
+
+async function holdsHead({ store }: LoadDeps, stream: string, { revision, digest }: Head): Promise<boolean> {
+  const record = await readOne(store, { stream, revision })
+  return record !== undefined && recordDigest(record.header) === digest
+}
+
+/** Indexes the results as if the run had stayed in memory. */
+async function settleResults({ work }: LoadDeps, { tenant, evidence }: RunAggregate): Promise<void> {
+  const settling = settle(evidence, new Pauses())
+  if (work === undefined) finish(settling)
+  else await work.writes.inTurns(settling, { tenant })
+}
+
+async function foldTail(deps: LoadDeps, run: RunAggregate): Promise<void> {
+  for await (const { event, ringIndex, chars } of verifiedEvents(deps, run.stream, { after: run.head })) {
+    const turn = deps.work?.writes.pass(chars, run.tenant)
+    if (turn !== undefined) await turn
+    run.fold(event)
+    if (isOverdue(run.evidence.results)) await settleResults(deps, run)
+    const { revision, time } = event.header
+    run.head = { revision, digest: event.digest, time, ringIndex }
+  }
 }

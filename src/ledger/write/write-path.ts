@@ -3,11 +3,9 @@
  * made in pieces while no other decision on the run begins. Decisions of one run therefore never interleave. Waiting for the disk comes afterwards,
  * and many requests wait together.
  */
-
-import { safeKey } from '../../../projections/run-state.ts'
-import { answeredOnRecord } from '../../domain/answered-refusal.ts'
-import type { Decision, Env } from '../../domain/decision.ts'
-import { refuseOnRecord } from '../../domain/decision.ts'
+import { type RunState, safeKey } from '../../../projections/run-state.ts'
+import { ANSWERS_TO_CODE, requestMark, toldRefusal } from '../../../schemas/refused-request.ts'
+import { type Decision, type Env, type Refused, refuseOnRecord } from '../../domain/decision.ts'
 import { withoutAppend } from '../../domain/disclosure.ts'
 import { finish, isPaced, type Paced } from '../../domain/paced.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -22,12 +20,19 @@ import type { TenantPolicies } from '../ports.ts'
 import type { SubjectKeys } from '../subjects/subject-keys.ts'
 import { AGAIN, type AppendDeps, Appender, type Attempt } from './appender.ts'
 import { type DecideInput, decide, type PendingCommand, pendingCommand } from './decide.ts'
-import { decidedInOrder } from './in-order.ts'
 import { type LargeDeps, LargeValues } from './large-values.ts'
 import { decideRedacted, withCallKey } from './redaction.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 import { UnrecordedAnswers } from './unrecorded-answers.ts'
-import { contended, idempotencyInFlight, keyReused, loadRefusal, refused, revisionConflict } from './write-refusals.ts'
+import {
+  contended,
+  idempotencyInFlight,
+  keyReused,
+  loadRefusal,
+  notAttempted,
+  refused,
+  revisionConflict,
+} from './write-refusals.ts'
 
 /** Number of times a decision that conflicts with other writers is made before the caller is asked to retry. */
 const DECIDE_AGAIN_MAX = 8
@@ -312,4 +317,81 @@ function mayBeLarge({ kind }: RunCommand): boolean {
 
 function partyOf({ tenant, subject, actor }: Caller): Party {
   return { tenant, caller: subject ?? actor }
+}
+
+// Decides commands of one run that arrived together: in order, and as far as possible without waiting for each other's disk write.
+
+/** The steps of deciding one command. */
+interface DecidingOne {
+  readonly load: (
+    pending: PendingCommand,
+  ) => { hot: RunAggregate } | { refusal: Refusal } | Promise<{ hot: RunAggregate } | { refusal: Refusal }>
+  readonly pass: (pending: PendingCommand) => Promise<unknown> | undefined
+  readonly attempt: (run: RunAggregate, pending: PendingCommand) => Attempt | Promise<Attempt>
+  readonly answered: (pending: PendingCommand, settled: Attempt['settled']) => Promise<Outcome | 'again'>
+  /** Decides the command on its own until it is answered. */
+  readonly settled: (pending: PendingCommand) => Promise<Outcome>
+}
+
+async function decidedInOrder(jobs: readonly PendingCommand[], by: DecidingOne): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  let envelopeRefused = false
+  while (outcomes.length < jobs.length) {
+    const rest = jobs.slice(outcomes.length)
+    const tries = await tryAhead(rest, { by, envelopeRefused })
+    for (const [index, pending] of rest.slice(0, tries.length).entries()) {
+      const envelope = pending.command.kind === 'envelope'
+      const tried = await by.answered(pending, tries[index]?.settled ?? AGAIN.settled)
+      const skipped: boolean = envelope && envelopeRefused
+      const outcome: Outcome =
+        tried === 'again' ? await (skipped ? refused(notAttempted()) : by.settled(pending)) : tried
+      envelopeRefused ||= envelope && !outcome.ok
+      outcomes.push(outcome)
+    }
+  }
+  return outcomes
+}
+
+/** Decides as many commands as possible now. After a refused envelope, later ones are left until its outcome is known. */
+async function tryAhead(
+  jobs: readonly PendingCommand[],
+  { by, envelopeRefused }: { readonly by: DecidingOne; readonly envelopeRefused: boolean },
+): Promise<Attempt[]> {
+  const [first] = jobs
+  const run = first === undefined ? undefined : await by.load(first)
+  if (run === undefined || 'refusal' in run) return [AGAIN]
+  const tries: Attempt[] = []
+  let refusedOne = envelopeRefused
+  for (const pending of jobs) {
+    const turn = by.pass(pending)
+    // The run may have been dropped in the meantime; the item is then left for the next round.
+    if (turn !== undefined) await turn
+    while (run.hot.paused !== undefined) await run.hot.paused
+    const skipped = refusedOne && pending.command.kind === 'envelope'
+    const trying = skipped ? AGAIN : by.attempt(run.hot, pending)
+    const attempt = trying instanceof Promise ? await trying : trying
+    // Results are awaited in order later; this keeps an earlier failure from being an unhandled rejection.
+    attempt.settled.catch(() => undefined)
+    tries.push(attempt)
+    if (pending.command.kind === 'envelope' && attempt.refusedNow) refusedOne = true
+    if (attempt.undecided === true && !skipped) break
+  }
+  return tries
+}
+
+// Records refusals that a run's code may catch, so that a resumed run gets the same refusal at the same request (RUN-191). Pure.
+
+/** Returns the refusal, with an event that records it and the request it answers, if code may catch the refusal and no event records it yet. */
+function answeredOnRecord(
+  state: RunState | undefined,
+  { command, decided }: { readonly command: RunCommand; readonly decided: Refused },
+  env: Env,
+): Refused {
+  const { refusal, record } = decided
+  if (record !== undefined || state?.status !== 'open' || !ANSWERS_TO_CODE.has(refusal.code)) return decided
+  const fingerprint = requestMark(command)
+  if (fingerprint === undefined || !('body' in command)) return decided
+  const told = { ...refusal, ...toldRefusal(refusal.detail, refusal.evidence) }
+  const { runFence } = command.body as { readonly runFence?: number }
+  return { ...decided, ...refuseOnRecord(state, env, { refusal: told, fingerprint, runFence }) }
 }

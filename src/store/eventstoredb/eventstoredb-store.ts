@@ -3,7 +3,7 @@
  * append is retried only within its own call, while resending the same batch at the same revision is safe.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ErrorType } from '@eventstore/db-client'
+import { ErrorType, type EventStoreDBClient } from '@eventstore/db-client'
 import { onAbort } from '../../resources/linked-signal.ts'
 import { checkAppend } from '../check-append.ts'
 import {
@@ -28,14 +28,13 @@ import { comparePositionTexts, recordAt, type ScanDeps, scanAll } from './all-re
 import { AppendLanes, type LaneLimits } from './append-lanes.ts'
 import { deletedStream, sendAppend } from './append-sender.ts'
 import { reasonOf, typeOf } from './client-errors.ts'
-import { Connection } from './connection.ts'
+import { Connection, within } from './connection.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { type Canonical, SERVER_APPEND_BYTES } from './event-form.ts'
 import { LastPosition } from './last-position.ts'
 import { WakeWatch, watchRetention } from './live-watch.ts'
 import { RecentPages } from './recent-pages.ts'
 import { RetentionCheck, refuseForgetting } from './retention-check.ts'
-import { refuseOldServer } from './server-version.ts'
 import { acquireClient } from './shared-client.ts'
 import { findLostBeginnings, readHead, readStreamPages } from './stream-reads.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
@@ -268,4 +267,34 @@ export class EventStoreDbStore implements EventStore {
   get #deps(): ScanDeps {
     return { connection: this.#connection, canonical: this.#canonical, last: this.#last, recent: this.#recent }
   }
+}
+
+// Checks the server's version: the behaviour that the store relies on was measured on 23.10, and the client requires at least 22.6.
+
+const OLDEST: readonly [major: number, minor: number] = [22, 6]
+const VERSION = /^(\d+)\.(\d+)/
+
+/** The client has this property, but declares it for subclasses only. */
+interface VersionedClient {
+  readonly capabilities: Promise<{ readonly serverVersion: string }>
+}
+
+/** Throws `StoreOpenError` (`store-unsupported`) that names both versions, and `StoreUnavailableError`. */
+async function refuseOldServer(connection: Connection): Promise<void> {
+  const version = await connection.read((client) => within(connection.timings.callMs, versionOf(client)))
+  const [, major, minor] = VERSION.exec(version) ?? []
+  const [oldestMajor, oldestMinor] = OLDEST
+  const isOld = Number(major) < oldestMajor || (Number(major) === oldestMajor && Number(minor) < oldestMinor)
+  if (major !== undefined && minor !== undefined && !isOld) return
+  const versionText =
+    major === undefined ? 'does not say its version, as servers before 21.10' : `is of version ${version}`
+  throw new StoreOpenError(
+    'store-unsupported',
+    `the server ${versionText}: EventStoreDB ${OLDEST.join('.')} or later is needed (23.10 is what this was made for)`,
+  )
+}
+
+async function versionOf(client: EventStoreDBClient): Promise<string> {
+  const { serverVersion } = await (client as unknown as VersionedClient).capabilities
+  return serverVersion
 }

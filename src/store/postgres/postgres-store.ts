@@ -11,6 +11,7 @@ import {
   type Attested,
   type EventStore,
   type HeldTo,
+  type LostEvents,
   type NoteSeal,
   type Position,
   type ReadAllOptions,
@@ -25,14 +26,24 @@ import { followThroughOutages } from '../follow.ts'
 import { isSameEvent } from '../known-events.ts'
 import { Wakeups } from '../wakeups.ts'
 import { AppendGroups, GROUP_LIMITS, type GroupLimits } from './append-groups.ts'
-import { AttestedByNotes } from './attested-by-notes.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { isAway, reasonOf, refusalWithAdvice } from './errors.ts'
+import { NoteCheck } from './group-check.ts'
 import { GroupNotes } from './group-notes.ts'
-import { findEnd, findLostBeginnings, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
+import {
+  findEnd,
+  findLostBeginnings,
+  findRequest,
+  readHead,
+  readStreamPages,
+  recordAt,
+  scanAll,
+  settledPosition,
+} from './reads.ts'
 import { lostSequence, probeWrite } from './refusals.ts'
+import { GROUP_SIZE, NOTED_AFTER } from './schema.ts'
 import { checkSchema } from './schema-check.ts'
-import { checkServer, closeSessions, type LastKnown, openSessions, type Sessions } from './sessions.ts'
+import { checkServer, closeSessions, type LastKnown, openSessions, read, type Sessions } from './sessions.ts'
 import { type TailWatch, watchTail } from './tail-watch.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 import { refusedBy, writeGroup } from './write-group.ts'
@@ -326,4 +337,77 @@ export class PostgresStore implements EventStore {
     this.#status = status
     for (const listener of [...this.#listeners]) listener(status)
   }
+}
+
+// Reports what the notes of writers attest in a range of the store, for a follower: each page of notes is checked once.
+
+type Range = Parameters<NonNullable<EventStore['attested']>>[0]
+
+interface Checked {
+  readonly check: NoteCheck
+  /** The last group that was checked. */
+  readonly upTo: number
+}
+
+class AttestedByNotes {
+  readonly #sessions: Sessions
+  readonly #seal: NoteSeal
+  /**
+   * State after the previous call. A call that continues from there knows how far each writer's notes went, so a note that disappears between two calls is
+   * detected.
+   */
+  #before: Checked | undefined
+
+  constructor(sessions: Sessions, seal: NoteSeal) {
+    this.#sessions = sessions
+    this.#seal = seal
+  }
+
+  async attested({ after, until }: Range): Promise<Attested> {
+    const from = after === undefined ? 0 : groupOfPosition(after)
+    const goesOn = after !== undefined && this.#before?.upTo === from
+    const check = goesOn && this.#before ? this.#before.check : this.#begin(after !== undefined)
+    // Concurrent calls do not share this state.
+    this.#before = undefined
+    const upTo = until === undefined ? groupOf(await settledPosition(this.#sessions)) : groupOfPosition(until)
+    const lost: LostEvents[] = []
+    let broken: string | undefined
+    let unknownKeys = 0
+    for await (const page of check.pages({ after: from, upTo })) {
+      lost.push(...page.lost)
+      broken ??= page.broken[0]
+      unknownKeys += page.unknownKeys
+    }
+    const [row] = await read(
+      this.#sessions,
+      `SELECT value FROM ${this.#sessions.target.schema}.meta WHERE name = '${NOTED_AFTER}'`,
+      [],
+    )
+    const since = [...check.since]
+    const attestedAfter = {
+      now: positionBehind(Number(row?.value ?? 0)),
+      ...(since.length > 0 && { noted: positionBehind(Math.min(...since)) }),
+    }
+    // A note under a key that the next key file will provide does not count as missing.
+    if (unknownKeys > 0) return { lost, after: attestedAfter }
+    this.#before = { check, upTo: Math.max(from, upTo) }
+    return { lost, broken, after: attestedAfter }
+  }
+
+  #begin(isPart: boolean): NoteCheck {
+    return new NoteCheck(this.#sessions, this.#seal, { isPart })
+  }
+}
+
+/** The last position of a group. */
+function positionBehind(group: number): Position {
+  return String((group + 1) * GROUP_SIZE - 1)
+}
+
+function groupOfPosition(position: Position): number {
+  return groupOf(parsePosition(position))
+}
+
+function groupOf(position: number): number {
+  return Math.floor(position / GROUP_SIZE)
 }

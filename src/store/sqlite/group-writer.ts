@@ -2,9 +2,10 @@
  * @module Commits a group of appends in one transaction, each in its own savepoint, and reports the exact outcome of each. Certainty about the outcome
  * relies on SQLite's WAL: a transaction counts only once its last frame is written, and that frame is written and fsynced only within COMMIT.
  */
+import { LRUCache } from 'lru-cache'
+import { NO_STREAM } from '../event-store.ts'
 import { type Database, diskFault, isSqliteCode } from './open.ts'
 import { type FileEnds, fileEnds } from './schema.ts'
-import { StreamHeads } from './stream-heads.ts'
 import type { AppendGroup, GroupOutcome, Refusal } from './writer-protocol.ts'
 
 const BUSY_RETRY_MS = 250
@@ -198,4 +199,57 @@ function busy(): Refusal {
 
 function full(error: unknown): Refusal {
   return { kind: 'full', detail: String(error) }
+}
+
+// The last revision of each stream as seen by the writer inside its transaction: a bounded cache over the file.
+
+/** Default size of the cache. */
+const HEADS_MAX_BYTES = 8 * 1024 * 1024
+/** Estimated size of a cache entry, in addition to the name of its stream. */
+const HEAD_BYTES = 160
+
+interface StreamHead {
+  /** Undefined if the stream is not in the file yet. */
+  id: number | undefined
+  revision: number
+}
+
+class StreamHeads {
+  readonly #heads: LRUCache<string, StreamHead>
+  readonly #find
+  #dataVersion: unknown
+  readonly #readDataVersion
+
+  constructor(db: Database, maxBytes = HEADS_MAX_BYTES) {
+    this.#heads = new LRUCache({ maxSize: maxBytes, sizeCalculation: (_, stream) => HEAD_BYTES + 2 * stream.length })
+    this.#find = db.prepare<[string], StreamHead>(
+      `SELECT id, ifnull((SELECT max(revision) FROM events WHERE stream_id = streams.id), ${NO_STREAM}) AS revision
+       FROM streams WHERE name = ?`,
+    )
+    this.#readDataVersion = db.prepare('PRAGMA data_version').pluck()
+  }
+
+  /** Call it inside the transaction, before the first `of`: it clears the cache if another connection has written. */
+  refresh(): void {
+    const dataVersion = this.#readDataVersion.get()
+    if (dataVersion !== this.#dataVersion) this.clear()
+    this.#dataVersion = dataVersion
+  }
+
+  of(stream: string): StreamHead {
+    const current = this.#heads.get(stream)
+    if (current !== undefined) return current
+
+    const found = this.#find.get(stream) ?? { id: undefined, revision: NO_STREAM }
+    this.#heads.set(stream, found)
+    return found
+  }
+
+  forget(stream: string): void {
+    this.#heads.delete(stream)
+  }
+
+  clear(): void {
+    this.#heads.clear()
+  }
 }

@@ -5,9 +5,8 @@
 import { isUtf8 } from 'node:buffer'
 import { realpathSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
-import { asOpenError, type Database, isSqliteCode, openReadOnly } from './open.ts'
+import { asOpenError, type Database, isSqliteCode, openReadOnly, sqliteCode } from './open.ts'
 import { BLOCK_ROWS, blockReader, type ReadBlock } from './row-blocks.ts'
-import { faultAt, reasonOf, rowsBeforeFirst, schemaFault, unreadable } from './row-faults.ts'
 import { saltBytes, saltText } from './salt-text.ts'
 import {
   PAGE_BYTES,
@@ -16,10 +15,10 @@ import {
   type RangeRow,
   type RowScan,
   type ScanFault,
+  type ScanFaultCode,
   type ScanItem,
 } from './scanned-rows.ts'
-import { fileEnds } from './schema.ts'
-import { structureFaults } from './structure.ts'
+import { checkSchema, fileEnds } from './schema.ts'
 import { walLossAtRest } from './wal-loss.ts'
 
 const BUSY_TIMEOUT_MS = 5_000
@@ -298,4 +297,72 @@ function sizeOf([, , , header, , data]: Row): number {
 
 function mayHideBytes(header: string, data: string): boolean {
   return header.includes('\ufffd') || data.includes('\ufffd')
+}
+
+// Structural faults that SQLite itself finds in a store file: an index that hides a row, rows out of order, pages shared by two trees.
+
+const FAULTS_MAX = 20
+
+/** Reads all rows once, for both indexes. */
+const COUNTS = `SELECT rows, (SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1),
+    requests, (SELECT count(*) FROM events INDEXED BY events_request WHERE request IS NOT NULL)
+  FROM (SELECT count(*) AS rows, count(request) AS requests FROM events NOT INDEXED)`
+
+/** `thorough` compares every entry of every index with its row, otherwise only their counts. Never throws: an unreadable page is reported as a fault. */
+function structureFaults(db: Database, thorough: boolean): readonly string[] {
+  try {
+    return thorough ? integrity(db) : counts(db)
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+}
+
+function integrity(db: Database): readonly string[] {
+  const rows = db.prepare<[], string>(`PRAGMA integrity_check(${FAULTS_MAX})`).pluck().all()
+  return rows.filter((row) => row !== 'ok')
+}
+
+function counts(db: Database): readonly string[] {
+  const [rows, entries, requests, marked] = db.prepare<[], [number, number, number, number]>(COUNTS).raw().get() ?? []
+  const differing = [rows !== entries, requests !== marked].filter((differs) => differs)
+  return differing.map(() => 'an index does not list every event, or lists too many')
+}
+
+/** The faults that a scan of rows reports for rows that are unreadable or invalid. */
+function unreadable(last: bigint, next: bigint | undefined, error: unknown): ScanFault {
+  const where = next === undefined ? `after position ${last}` : `between positions ${last} and ${next + 1n}`
+  return faultAt('unreadable', `the store file cannot be read ${where}: ${reasonOf(error)}`, {})
+}
+
+/** Altered triggers are reported as a fault; the events can still be read. Throws `StoreOpenError` for a file that is not a store. */
+function schemaFault(db: Database, path: string): ScanFault | undefined {
+  try {
+    if (checkSchema(db, path)) throw new StoreOpenError('store-unreadable', `${path} is empty: it is no store yet`)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof StoreOpenError) || error.code !== 'store-corrupt') throw error
+    return faultAt('schema-altered', 'the tables or triggers that keep the store append-only were altered', {})
+  }
+}
+
+const BEFORE_FIRST = 'SELECT count(*), CAST(min(position) AS TEXT) FROM events NOT INDEXED WHERE position < 1'
+
+/** Positions begin at 1, and reads of all events start there: an earlier row would only be seen by a read of its stream. */
+function rowsBeforeFirst(db: Database): readonly ScanFault[] {
+  try {
+    const [count = 0, first] = db.prepare<[], [number, string]>(BEFORE_FIRST).raw().get() ?? []
+    const message = `positions begin at 1, and ${count} more are before it, the first at ${first}`
+    return count === 0 ? [] : [faultAt('position-order', message, {})]
+  } catch (error) {
+    return [faultAt('unreadable', `the store file cannot be read before position 1: ${reasonOf(error)}`, {})]
+  }
+}
+
+function faultAt(code: ScanFaultCode, message: string, place: Omit<ScanFault['fault'], 'code' | 'message'>): ScanFault {
+  return { fault: { code, message, ...place } }
+}
+
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return `${message}${sqliteCode(error) === undefined ? '' : ` (${sqliteCode(error)})`}`
 }

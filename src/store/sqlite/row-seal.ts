@@ -7,7 +7,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FileGuard } from '../derived-file.ts'
 import type { Database } from './open.ts'
 import { fileIdentity, fileState, readRest, restState, saveRest } from './rest-file.ts'
-import { type SealedTable, type Statements, statementsOf, type TextRow } from './sealed-rows.ts'
 
 /** Part of the schema of each sealed file. */
 export const SEAL_TABLE = 'CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), mac TEXT NOT NULL) STRICT;'
@@ -281,4 +280,40 @@ function isEmptied(db: Database): boolean {
 
 function sealText(sum: bigint, reached: unknown): string {
   return JSON.stringify([sum.toString(16), reached ?? null])
+}
+
+// Reads the rows of sealed tables as texts, over which a seal is computed.
+
+const ROWS_AT_ONCE = 2_000
+
+interface SealedTable {
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+interface TextRow {
+  readonly number: number
+  readonly text: string
+}
+
+type Statement = { readonly all: (...values: readonly unknown[]) => readonly TextRow[] }
+
+const prepared = (db: Database, sql: string): Statement => db.prepare<unknown[], TextRow>(sql)
+
+interface Statements {
+  readonly first: Statement
+  readonly after: Statement
+  readonly at: Statement
+  readonly between: Statement
+}
+
+function statementsOf(db: Database, { name, columns }: SealedTable): Statements {
+  const text = `json_array(rowid, ${columns.map((column) => `CASE typeof(${column}) WHEN 'blob' THEN hex(${column}) ELSE ${column} END`).join(', ')})`
+  const rows = `SELECT rowid AS number, ${text} AS text FROM ${name} NOT INDEXED`
+  return {
+    first: prepared(db, `${rows} ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`),
+    after: prepared(db, `${rows} WHERE rowid > ? ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`),
+    at: prepared(db, `${rows} WHERE rowid = ?`),
+    between: prepared(db, `${rows} WHERE rowid BETWEEN ? AND ?`),
+  }
 }

@@ -1,5 +1,6 @@
 /** @module The auditors' index in a separate file, which is rebuilt from the event store if it is lost, damaged or of another version. */
 import { AUDIT_COLUMNS, type AuditRow } from '../../../schemas/audit-fields.ts'
+import { type EventType, typesThat } from '../../../schemas/events.ts'
 import type {
   AuditBatch,
   AuditEntry,
@@ -15,7 +16,6 @@ import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file
 import type { Position } from '../event-store.ts'
 import { keyGroups, missingRevisions, runPart, runStarts } from './audit-groups.ts'
 import { NamesWithPart, withPartFunction } from './audit-names.ts'
-import { CLAIMS, listOf, notFollowed, RESERVATIONS, UNDONE_NOT } from './audit-open.ts'
 import {
   type AuditColumns,
   type Conditions,
@@ -302,4 +302,39 @@ function prepareStatements(db: Database) {
       VALUES (@seq, @agent, @tokens, @whole, @nano, @currency, @provider, @model, @estimated)`),
     saveText: db.prepare('INSERT INTO audit_text (rowid, tenant, body) VALUES (?, ?, ?)'),
   }
+}
+
+// Queries for open items in the auditors' index: claims, reservations and failed compensations that no later event ends.
+
+const CLAIMS = typesThat(({ changes }) => changes.call === 'claimed')
+const RESERVATIONS = typesThat(({ changes }) => changes.reservation === 'open')
+const UNDOINGS = typesThat(({ changes }) => changes.undoing !== undefined)
+/** Compensations after which the effect is, as far as known, still in place. */
+const UNDONE_NOT = typesThat(({ changes }) => changes.undoing !== undefined && changes.undoing !== 'succeeded')
+const CALL_ENDS = typesThat(({ changes }) => changes.call === 'settled')
+const RESERVATION_ENDS = typesThat(
+  ({ changes }) => changes.reservation === 'settled' || changes.reservation === 'released',
+)
+const RESOLVES = 'ToolCallResolved' satisfies EventType
+
+/** Safe to embed in SQL: type names come from the event catalogue, never from user input. */
+const listOf = (types: readonly EventType[]): string => `(${types.map((type) => `'${type}'`).join(', ')})`
+
+/** Conditions that no later event `o` ends a claim, a reservation or a failed compensation. A new claim of the same call ends the one before. */
+const NOT_FOLLOWED = {
+  call: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.call = e.call AND o.stream = e.stream AND o.leaf > e.leaf AND o.leaf < ?
+    AND o.type IN ${listOf([...CLAIMS, ...CALL_ENDS])})`,
+  reservation: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.reservation = e.reservation AND o.stream = e.stream
+    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ${listOf(RESERVATION_ENDS)})`,
+  compensation: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.compensates = e.compensates AND o.stream = e.stream
+    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ${listOf(UNDOINGS)})
+    AND NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.call IN (e.call, e.compensates) AND o.stream = e.stream
+    AND o.leaf > e.leaf AND o.leaf < ? AND o.type = '${RESOLVES}')`,
+} as const
+
+/** Events that match the filter and that no later event of the view ends. */
+function notFollowed(view: AuditView, filter: AuditFilter, by: keyof typeof NOT_FOLLOWED): Conditions {
+  const { sql, values } = conditionsOf(view, filter)
+  const sizes = NOT_FOLLOWED[by].split('?').slice(1)
+  return { sql: `${sql} AND ${NOT_FOLLOWED[by]}`, values: [...values, ...sizes.map(() => view.size)] }
 }

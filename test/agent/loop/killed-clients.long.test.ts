@@ -3,8 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Countersign } from '../../../src/agent/runtime/runtime.ts'
 import { rounds } from '../../support/rounds.ts'
-import { within } from '../../support/within.ts'
-import { HOMES, killedAfter, LONG_MS } from '../homes.ts'
+import { HOMES, shortLife } from '../homes.ts'
 import { bodyOf, type Effects, isOnce, LOOPS, type Loop } from './client-loops.ts'
 
 function kept(): { readonly lines: string[]; readonly effects: Effects } {
@@ -40,10 +39,7 @@ for (const { name, open } of HOMES) {
             const id = `killed-${number}`
             const { lines, effects } = kept()
             for (const { commands, lastArrives } of deaths) {
-              const { change, dead } = killedAfter(commands, lastArrives)
-              const ended = life(home.process(change), { id, effects, loop, turns }).catch(() => undefined)
-              await within(Promise.race([dead, ended]), 'death or end')
-              home.clock.nowMs += LONG_MS
+              await shortLife(home, { at: commands, lastArrives }, (cs) => life(cs, { id, effects, loop, turns }))
             }
             assert.is(await life(home.process(), { id, effects, loop, turns }), whole)
             const changing = lines.filter(isOnce)

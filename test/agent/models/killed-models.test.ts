@@ -6,8 +6,7 @@ import { trackOpenAI } from '../../../src/agent/models/track-openai.ts'
 import type { Run } from '../../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../../src/agent/runtime/runtime.ts'
 import { rounds } from '../../support/rounds.ts'
-import { within } from '../../support/within.ts'
-import { codeOf, HOMES, killedAfter, LONG_MS, NO_WAIT } from '../homes.ts'
+import { codeOf, HOMES, NO_WAIT, shortLife } from '../homes.ts'
 
 /** A model call: whole or in pieces, of so many tokens, of a provider that is busy at first, or has nothing to say. */
 interface Call {
@@ -107,10 +106,7 @@ for (const { name, open } of HOMES) {
         const id = `models-${number}`
         const provider = new Provider()
         const given = { works, provider, tokens: limit + frame }
-        const { change, dead } = killedAfter(kill + 1, lastArrives)
-        const ended = life(home.process(change), id, given).catch(() => undefined)
-        await within(Promise.race([dead, ended]), 'death or end')
-        home.clock.nowMs += LONG_MS
+        await shortLife(home, { at: kill + 1, lastArrives }, (cs) => life(cs, id, given))
         const output = await life(home.process(), id, given)
         const { tokens, reservedTokens } = await home.connection.budget(id)
         assert.ok(Number(tokens) <= limit + frame, `${tokens} of ${limit + frame}`)

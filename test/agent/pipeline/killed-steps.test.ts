@@ -8,7 +8,7 @@ import type { Run } from '../../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../../src/agent/runtime/runtime.ts'
 import { rounds } from '../../support/rounds.ts'
 import { within } from '../../support/within.ts'
-import { HOMES, killedAfter, LONG_MS, type TestHome } from '../homes.ts'
+import { HOMES, killedAfter, LONG_MS, shortLife, type TestHome } from '../homes.ts'
 
 /** What an agent of a random pipeline does. */
 interface Part {
@@ -103,8 +103,7 @@ for (const { name, open } of HOMES) {
           const untouched: World = new Map()
           const expected = await life(home.process(), whole, { parts, world: untouched })
           const world: World = new Map()
-          await firstLife(home, { kill, lastArrives }, (cs) => life(cs, broken, { parts, world }))
-          home.clock.nowMs += LONG_MS
+          await shortLife(home, { at: kill, lastArrives }, (cs) => life(cs, broken, { parts, world }))
           assert.equal(await life(home.process(), broken, { parts, world }), expected)
           assert.is(world.size, untouched.size, 'no effect under a second key')
           const replayed = await life({ ...home.process(), run: replayOf(home, broken) } as Countersign, broken, {
@@ -156,14 +155,4 @@ for (const { name, open } of HOMES) {
 /** The body of `run`, replayed. */
 function replayOf(home: TestHome, id: string): unknown {
   return async (_: object, body: (run: Run<null>) => unknown) => (await home.process().replay(id, body)).output
-}
-
-async function firstLife(
-  home: TestHome,
-  at: { kill: number; lastArrives: boolean },
-  work: (cs: Countersign) => Promise<unknown>,
-): Promise<void> {
-  const { change, dead } = killedAfter(at.kill, at.lastArrives)
-  const ended = work(home.process(change)).catch(() => undefined)
-  await within(Promise.race([dead, ended]), 'death or end')
 }

@@ -1,10 +1,10 @@
 /** @module Audit queries over any readable store: offline, or next to the process that owns it, and without recording the reads. */
-import { MemoryBudget } from '../../resources/memory-budget.ts'
-import type { AuditIndex } from '../../store/audit-index.ts'
-import type { EventStore } from '../../store/event-store.ts'
-import type { Sealer } from '../identity/sealer.ts'
-import { AuditProjection } from './audit-projection.ts'
-import { AuditService, type UnrecordedReads } from './audit-service.ts'
+import { AuditProjection } from '../../src/ledger/audit/audit-projection.ts'
+import { AuditService, type UnrecordedReads } from '../../src/ledger/audit/audit-service.ts'
+import type { Sealer } from '../../src/ledger/identity/sealer.ts'
+import { MemoryBudget } from '../../src/resources/memory-budget.ts'
+import type { AuditIndex } from '../../src/store/audit-index.ts'
+import type { EventStore } from '../../src/store/event-store.ts'
 
 export interface StoreAuditDeps {
   readonly store: Pick<EventStore, 'readAll' | 'readStream' | 'recordAt' | 'end' | 'comparePositions'>
