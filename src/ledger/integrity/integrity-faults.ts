@@ -160,8 +160,8 @@ export class IntegrityFaults {
     )
     if (tenant === undefined) return
     const place = { tenant, stream, revision, code }
-    if (code === NOT_YET_KNOWN) this.#remember(place, this.#deps.sealer.ring)
-    if (isOnRecord || readOnly || code === NOT_YET_KNOWN) return
+    if (code === NOT_YET_KNOWN) return this.#remember(place, this.#deps.sealer.ring)
+    if (isOnRecord || readOnly) return
     // Recording a fault in the stream whose first event is broken would continue that stream.
     if (tenant === SYSTEM_TENANT || (stream === ledgerStream(tenant) && revision === 0)) return this.#remember(place)
     if (views.faults({ tenant, limit: ON_RECORD_MAX }).length >= ON_RECORD_MAX) return

@@ -1,6 +1,7 @@
 /** @module Refuses to continue a stream whose last events are missing, based on what the log knows of it (LOG-48, LOG-70). */
 import type { EventStore } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
+import { missingFault } from '../log/log-stops.ts'
 import type { KnownHead } from '../log/tenant-logs.ts'
 import { DamagedStreamError } from './verified-events.ts'
 
@@ -27,7 +28,7 @@ export async function refuseLostEnd(
   const { events } = knownHead?.(stream) ?? { events: 0 }
   // The log follows the store: its knowledge may be newer than what was read.
   if (events <= revision + 1 || (await store.head(stream)) >= events - 1) return
-  const message = 'the log has this event, the store has not'
-  sealer.faultFound({ stream, revision: revision + 1, code: 'missing', message })
-  throw new DamagedStreamError(stream, revision + 1, message)
+  const lost = { stream, revision: revision + 1 }
+  sealer.faultFound(missingFault(lost))
+  throw new DamagedStreamError(lost.stream, lost.revision, 'the log has this event, the store has not')
 }
