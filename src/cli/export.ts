@@ -27,9 +27,7 @@ export async function exportEvents(inputs: Arguments): Promise<number> {
     lost = losses
   }
   const chunks =
-    inputs.text('url') === undefined
-      ? localExport(inputs.settings, exported, onLosses)
-      : remoteExport(inputs, exported)
+    inputs.text('url') === undefined ? localExport(inputs.settings, exported, onLosses) : remoteExport(inputs, exported)
   const bytes = await written(chunks, out)
   const { tenant, format, query } = exported
   if (inputs.has('json'))

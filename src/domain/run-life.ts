@@ -92,7 +92,9 @@ function decideCarry(
   }
   if (fence !== state.fence) {
     const evidence = { expected: fence, actual: state.fence }
-    return refuse(refusal('run-taken-over', 'another owner has resumed this run since: list what is due again', { evidence }))
+    return refuse(
+      refusal('run-taken-over', 'another owner has resumed this run since: list what is due again', { evidence }),
+    )
   }
   return resumed(state, { whenOwned, ...how }, env)
 }

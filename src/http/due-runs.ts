@@ -38,7 +38,9 @@ export async function listDueRuns(context: RequestContext<DueParameters>): Promi
 
 const notDue = (beside: readonly string[]) =>
   problem('invalid-query', 'what is due is listed by due=true with name or names, and versions and limit if need be', {
-    evidence: { errors: [{ pointer: `/${beside[0] ?? 'due'}`, message: beside[0] ? 'not beside due' : 'needs a name' }] },
+    evidence: {
+      errors: [{ pointer: `/${beside[0] ?? 'due'}`, message: beside[0] ? 'not beside due' : 'needs a name' }],
+    },
   })
 
 /** Undefined if the tenant has no slot to wait in: the caller then asks again later. */

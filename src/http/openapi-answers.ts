@@ -8,7 +8,8 @@ export const ANSWER_MEMBERS: Readonly<Record<string, string>> = {
   'stuck.message': 'The error, in words.',
   'stuck.since': 'When it was first so; RFC 3339.',
   'stuck.until': 'No worker takes it before this time, unless something comes for it; RFC 3339.',
-  'RunLeaving.until': 'No worker takes it before this time, unless something comes for it; RFC 3339. Only where it is stuck.',
+  'RunLeaving.until':
+    'No worker takes it before this time, unless something comes for it; RFC 3339. Only where it is stuck.',
   'Run.version': 'Version of the code of its first worker; absent where that said none.',
   'items.version': 'Version of the code of its first worker; absent where that said none.',
   actor: 'The subject of the token that started it.',

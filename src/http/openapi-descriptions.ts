@@ -281,7 +281,8 @@ export const MEMBERS: Texts = {
   worker:
     'Carries on the run of this id as it is recorded, if `fence` is still its latest: of several workers, one gets it. Of the other members, only `name` and `whenOwned` count; `after`, `branchOf` and `childOf` are refused. Takes a token that reads bodies as well.',
   'worker.fence': 'Number of the latest life of the run, as the list of what is due has it.',
-  'worker.holdMs': 'Milliseconds for which other workers leave the run alone after each of its events, 1,000 to 3,600,000.',
+  'worker.holdMs':
+    'Milliseconds for which other workers leave the run alone after each of its events, 1,000 to 3,600,000.',
   'worker.version': "Version of the worker's code: 1 to 64 letters, digits, and `. _ + -`.",
   writes: 'Top-level keys that the agent may change; absent: all.',
 }

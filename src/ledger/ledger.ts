@@ -378,7 +378,11 @@ export interface Ledger extends AsyncDisposable {
    * Runs that a worker may carry on now, in the order in which they became due. If there are none, waits until there are, for at most `waitMs`, or until the
    * signal is aborted.
    */
-  dueRuns(caller: Caller, query: DueQuery, wait: { readonly waitMs: number; readonly signal: AbortSignal }): Promise<DueRuns>
+  dueRuns(
+    caller: Caller,
+    query: DueQuery,
+    wait: { readonly waitMs: number; readonly signal: AbortSignal },
+  ): Promise<DueRuns>
 
   /** Events that do not verify, and the progress of the scrub. */
   readonly integrity: Integrity

@@ -61,25 +61,28 @@ order('an outcome that its caller reads in parts ends a row of refusals, too (RU
   assert.is(codeOf(error), 'refusals-exhausted')
 })
 
-order('what the code knows is no less than what it was given, also where the ledger does not tell its place (RUN-214)', async () => {
-  const queue = over([], 10_000)
-  const given = async (tell: (turn: Turn) => void): Promise<number> => {
-    await queue.inOrder(async (turn) => tell(turn))
-    return queue.given
-  }
-  assert.is(queue.given, 0)
-  assert.is(await given((turn) => turn.answered({ revision: 101 })), 101)
-  // A wait that a held signal ended: its event is before that of its end.
-  assert.is(await given((turn) => turn.answered({ revision: 105 }, 103)), 105)
-  assert.is(await given((turn) => turn.repeated()), 105)
-  assert.is(await given((turn) => turn.refused(undefined)), Number.MAX_SAFE_INTEGER)
-  assert.is(await given((turn) => turn.answered({ revision: 110 })), 110)
-  assert.is(await given((turn) => turn.untold()), Number.MAX_SAFE_INTEGER)
-  const before = queue.inOrder(async (turn) => turn.answered({ revision: 112 }))
-  assert.is(await given((turn) => turn.answered({})), Number.MAX_SAFE_INTEGER)
-  await before
-  assert.is(await given((turn) => turn.answered({ revision: 115 })), 115)
-})
+order(
+  'what the code knows is no less than what it was given, also where the ledger does not tell its place (RUN-214)',
+  async () => {
+    const queue = over([], 10_000)
+    const given = async (tell: (turn: Turn) => void): Promise<number> => {
+      await queue.inOrder(async (turn) => tell(turn))
+      return queue.given
+    }
+    assert.is(queue.given, 0)
+    assert.is(await given((turn) => turn.answered({ revision: 101 })), 101)
+    // A wait that a held signal ended: its event is before that of its end.
+    assert.is(await given((turn) => turn.answered({ revision: 105 }, 103)), 105)
+    assert.is(await given((turn) => turn.repeated()), 105)
+    assert.is(await given((turn) => turn.refused(undefined)), Number.MAX_SAFE_INTEGER)
+    assert.is(await given((turn) => turn.answered({ revision: 110 })), 110)
+    assert.is(await given((turn) => turn.untold()), Number.MAX_SAFE_INTEGER)
+    const before = queue.inOrder(async (turn) => turn.answered({ revision: 112 }))
+    assert.is(await given((turn) => turn.answered({})), Number.MAX_SAFE_INTEGER)
+    await before
+    assert.is(await given((turn) => turn.answered({ revision: 115 })), 115)
+  },
+)
 
 order('an outcome waits for a request that the record has before it (RUN-171)', async () => {
   const unmade = [1]

@@ -264,7 +264,7 @@ for (const { name, open } of HOMES) {
       const look = cs.tool(() => ++ran.look, { name: 'look', dedupe: 'args', ...PURE })
       const inner = cs.tool(() => 'inner', { name: 'inner', dedupe: 'args' })
       const outer = cs.tool(() => (++ran.outer === 1 ? Promise.reject(new Error('broke')) : inner()), {
-        ...{ name: 'outer', dedupe: 'args', retries: 0 } as const,
+        ...({ name: 'outer', dedupe: 'args', retries: 0 } as const),
         ...PURE,
       })
       return async () => [await look(), await look(), await outer().catch(() => 'caught'), await outer()]
@@ -301,9 +301,18 @@ for (const { name, open } of HOMES) {
       ...{ name: 'outer', timeout: 20, retries: 1, backoff: { type: 'fixed', delayMs: 100 } as const },
       ...PURE,
     })
-    assert.is(await within(cs.run({ id: 'r', name: 'r' }, () => outer()), 'the second attempt'), 'second')
+    assert.is(
+      await within(
+        cs.run({ id: 'r', name: 'r' }, () => outer()),
+        'the second attempt',
+      ),
+      'second',
+    )
     const types = await recorded(home.connection, 'r')
-    assert.equal(types.filter((type) => type.startsWith('outer')), ['outer after 0', 'outer after -'])
+    assert.equal(
+      types.filter((type) => type.startsWith('outer')),
+      ['outer after 0', 'outer after -'],
+    )
     assert.ok(types.includes('inner after -'), 'what it asks for later is recorded')
   })
 

@@ -28,11 +28,14 @@ test('checkpoint, proof and replay print of a running ledger what they print of 
   const run = (...args: readonly string[]) => runInProcess(args, { cwd, env })
   /** The log may grow meanwhile: looks until both are of one moment. A difference that stays is named by the last look. */
   const same = (...args: readonly string[]): Promise<string> =>
-    eventually(async () => {
-      const [local, served] = [await run(...args), await run(...args, '--url', server.url)]
-      const isSame = local.code === served.code && local.stdout === served.stdout && local.code === 0
-      return isSame ? local.stdout : undefined
-    }, `the same of ${args.join(' ')}`)
+    eventually(
+      async () => {
+        const [local, served] = [await run(...args), await run(...args, '--url', server.url)]
+        const isSame = local.code === served.code && local.stdout === served.stdout && local.code === 0
+        return isSame ? local.stdout : undefined
+      },
+      `the same of ${args.join(' ')}`,
+    )
 
   assert.match(await same('checkpoint'), /\n\n— /)
   assert.is(JSON.parse(await same('checkpoint', '--json')).tenant, 'default')
@@ -51,7 +54,10 @@ test('checkpoint, proof and replay print of a running ledger what they print of 
   assert.equal([other.code, other.stdout], [3, ''])
 
   for (const json of [[], ['--json']]) assert.match(await same('replay', 'r', ...json), /VERIFIED/)
-  for (const args of [['replay', 'nobody'], ['proof', '0190f0f0-0000-7000-8000-000000000000']]) {
+  for (const args of [
+    ['replay', 'nobody'],
+    ['proof', '0190f0f0-0000-7000-8000-000000000000'],
+  ]) {
     const [local, served] = [await run(...args), await run(...args, '--url', server.url)]
     assert.equal([local.code, served.code, served.stdout], [3, 3, ''], `${args.join(' ')}: ${served.stderr}`)
   }

@@ -8,7 +8,12 @@ const test = suite('http: runs that a worker may carry on')
 const PAST = '2020-01-01T00:00:00Z'
 const FUTURE = '9999-01-01T00:00:00Z'
 
-type Row = { readonly runId: string; readonly fence: number; readonly dueAt: string; readonly stuck?: { attempts: number } }
+type Row = {
+  readonly runId: string
+  readonly fence: number
+  readonly dueAt: string
+  readonly stuck?: { attempts: number }
+}
 
 async function dueIn(edge: TestEdge, query: string, headers: Record<string, string> = {}): Promise<readonly Row[]> {
   const response = await edge.get(`/v1/runs?due=true&${query}`, headers)
@@ -52,7 +57,14 @@ test('what is due comes in order of its time, by names, and no further than the 
   assert.equal(ids(await dueIn(edge, 'name=order')), ['c', 'a'])
   assert.equal(ids(await dueIn(edge, `names=${encodeURIComponent('["order","refund"]')}`)), ['c', 'a', 'b'])
   assert.equal(ids(await dueIn(edge, 'name=order&limit=1')), ['c'])
-  for (const query of ['', 'name=order&tag=x', 'name=order&cursor=AAAA', 'names=order', 'names=[]', 'name=order&asOf=1']) {
+  for (const query of [
+    '',
+    'name=order&tag=x',
+    'name=order&cursor=AAAA',
+    'names=order',
+    'names=[]',
+    'name=order&asOf=1',
+  ]) {
     const response = await edge.get(`/v1/runs?due=true&${query}`)
     assert.is(response.status, 400, query)
   }
@@ -148,7 +160,11 @@ test('only the owner leaves a run or keeps it (RUN-223, RUN-224, HTTP-68)', asyn
   assert.is((await edge.post('/v1/runs/r/carry', { runFence: fence })).status, 200)
   for (const what of ['leave', 'carry']) {
     const body = { ...(what === 'leave' && { because: 'waiting' }), runFence: fence + 1 }
-    assert.is((await bodyOf(await edge.post(`/v1/runs/r/${what}`, body))).code, 'run-taken-over', 'nobody has this fence')
+    assert.is(
+      (await bodyOf(await edge.post(`/v1/runs/r/${what}`, body))).code,
+      'run-taken-over',
+      'nobody has this fence',
+    )
   }
   await edge.post('/v1/runs', { id: 'r', name: 'order' })
   for (const [what, body] of [
@@ -200,7 +216,10 @@ test('a wait takes a slot of the tenant, gives it back, and ends with the server
   const none = await within(Promise.resolve(edge.get('/v1/runs?due=true&name=order')), 'the answer without a slot')
   assert.is(none.status, 429)
   over.abort()
-  await within(Promise.resolve(first).catch(() => undefined), 'the end of the first wait')
+  await within(
+    Promise.resolve(first).catch(() => undefined),
+    'the end of the first wait',
+  )
   const second = dueIn(edge, 'name=order', { prefer: 'wait=30' })
   await new Promise((resolve) => setTimeout(resolve, 20))
   edge.draining.abort()

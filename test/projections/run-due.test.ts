@@ -134,14 +134,21 @@ test('a run that somebody rolls back while nobody carries it is finished by a wo
 test('a resume takes note of all that has come: the run is not due for it again (RUN-223)', () => {
   const sleep: Told = [15, 'WaitStarted', { waitId: 'w', until: at(300) }]
   const again: Told = [300, 'RunResumed', { fence: 3, holdMs: 30_000 }]
-  assert.is(due(LEFT_TO_WORKERS, TAKEN, sleep, WAITING, again, [301, 'RunLeft', { fence: 3, because: 'waiting' }]), undefined)
+  assert.is(
+    due(LEFT_TO_WORKERS, TAKEN, sleep, WAITING, again, [301, 'RunLeft', { fence: 3, because: 'waiting' }]),
+    undefined,
+  )
 })
 
 test('a run that is stuck is left alone until its time, unless something comes for it (RUN-226)', () => {
   assert.is(due(LEFT_TO_WORKERS, TAKEN, stuck(20, 1, 25)), 25)
   assert.is(due(LEFT_TO_WORKERS, TAKEN, stuck(20, 1, 3_600), [50, 'ToolCallResolved', { callId: 'c' }]), 50)
   const before: Told = [15, 'SignalReceived', { signalId: 's', waitId: 'w' }]
-  assert.is(due(LEFT_TO_WORKERS, TAKEN, before, stuck(20, 1, 3_600)), 3_600, 'what the code knew is no reason to try again')
+  assert.is(
+    due(LEFT_TO_WORKERS, TAKEN, before, stuck(20, 1, 3_600)),
+    3_600,
+    'what the code knew is no reason to try again',
+  )
   assert.is(rowOf([LEFT_TO_WORKERS, TAKEN, stuck(20, 2, 25)]).due.stuck?.attempts, 2)
   assert.is(rowOf([LEFT_TO_WORKERS, TAKEN, stuck(20, 2, 25), TAKEN, WAITING]).due.stuck, undefined)
 })

@@ -74,7 +74,14 @@ const RUN_BODIES = {
   RunLeft: [
     { v: 1, fence: 2, because: 'waiting' },
     {
-      ...{ v: 1, fence: 2, because: 'stuck', attempts: 1, since: '2026-01-02T03:04:05.000Z', until: '2026-01-02T03:04:10.000Z' },
+      ...{
+        v: 1,
+        fence: 2,
+        because: 'stuck',
+        attempts: 1,
+        since: '2026-01-02T03:04:05.000Z',
+        until: '2026-01-02T03:04:10.000Z',
+      },
       error: { code: 'resume-diverged', message: 'the record has a call that the code does not make' },
     },
   ],

@@ -104,7 +104,10 @@ class OneTurn implements Turn {
 
   answered(answer: Extract<Reply, { ok: true }>['body'], end?: Json): void {
     // Of what was recorded before the request, the ledger does not tell where.
-    if (typeof answer.revision !== 'number') return this.untold()
+    if (typeof answer.revision !== 'number') {
+      this.untold()
+      return
+    }
     const { placeOf } = this.#order.run
     this.#came(placeOf(end === undefined ? answer : { revision: end }), placeOf(answer))
   }

@@ -48,6 +48,20 @@ export function evidenceCommands(program: CliCommand): void {
     )
     .settings(...PLACE)
     .runs(async () => (await import('../proof.ts')).proof)
+  consistency(program)
+  program
+    .command('validate')
+    .description('judge handoffs {before, after, supersedes?, evidence?} from standard input, line by line')
+    .argument('[input]', '- for standard input, which is the default')
+    .flags(
+      tenantFlag('tenant whose policy of the file it is (default: default)'),
+      flag('--explain', 'print findings for people instead of lines of JSON'),
+    )
+    .settings('policy')
+    .runs(async () => (await import('../validate.ts')).validate)
+}
+
+function consistency(program: CliCommand): void {
   program
     .command('consistency')
     .description('say whether two checkpoints that you kept are of one history of their log')
@@ -61,16 +75,6 @@ export function evidenceCommands(program: CliCommand): void {
     .settings(...PLACE, 'known-keys')
     .explained('Exit code: 0 one history, 1 the log signed two, 2 usage, 3 not proven.')
     .runs(async () => (await import('../consistency.ts')).consistency)
-  program
-    .command('validate')
-    .description('judge handoffs {before, after, supersedes?, evidence?} from standard input, line by line')
-    .argument('[input]', '- for standard input, which is the default')
-    .flags(
-      tenantFlag('tenant whose policy of the file it is (default: default)'),
-      flag('--explain', 'print findings for people instead of lines of JSON'),
-    )
-    .settings('policy')
-    .runs(async () => (await import('../validate.ts')).validate)
 }
 
 const EXIT_CODES =

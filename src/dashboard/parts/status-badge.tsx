@@ -14,7 +14,14 @@ export interface StatusBadgeProps {
   readonly seal?: 'invalid' | undefined
 }
 
-export function StatusBadge({ status, compensation, inDoubtCalls = 0, overdue = false, stuck, seal }: StatusBadgeProps) {
+export function StatusBadge({
+  status,
+  compensation,
+  inDoubtCalls = 0,
+  overdue = false,
+  stuck,
+  seal,
+}: StatusBadgeProps) {
   const { kind, text } = verdictMark(compensation) ?? { kind: status, text: compensation ?? status }
   return (
     <span class="badges">

@@ -187,8 +187,7 @@ const byDueTime = (a: DuePlace, b: DuePlace): number => {
   return first < second ? -1 : Number(first > second)
 }
 
-const ANY_VERSION =
-  '(@versions IS NULL OR version IS NULL OR version IN (SELECT value FROM json_each(@versions)))'
+const ANY_VERSION = '(@versions IS NULL OR version IS NULL OR version IN (SELECT value FROM json_each(@versions)))'
 
 function prepareStatements(db: Database) {
   return {

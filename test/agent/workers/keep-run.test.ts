@@ -50,7 +50,10 @@ test('what the code appends keeps the run as well; a request that appends nothin
   kept.end()
   assert.not.ok(busy.kinds.includes('carry'))
 
-  for (const [run, created] of [['r', false], ['child', true]] as const) {
+  for (const [run, created] of [
+    ['r', false],
+    ['child', true],
+  ] as const) {
     const polling = connectionThat({ ok: true, created })
     const held = keepRun(polling.connection, 'r', HOLD_MS)
     held.begin(2)

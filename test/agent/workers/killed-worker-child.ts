@@ -22,7 +22,8 @@ const tool = (name: string, approve: boolean) =>
       await new Promise((resolve) => setTimeout(resolve, 2))
       return name
     },
-    check: (_, { idempotencyKey }) => (done().includes(idempotencyKey) ? { done: true, result: name } : { done: false }),
+    check: (_, { idempotencyKey }) =>
+      done().includes(idempotencyKey) ? { done: true, result: name } : { done: false },
   })
 const [reserve, pay, ship] = [tool('reserve', false), tool('pay', true), tool('ship', false)]
 

@@ -67,7 +67,9 @@ for (const count of [2, 4]) {
       assert.is((await within(end, 'a worker that was stopped')).code, 0)
     }
 
-    const effects = existsSync(folder.file('effects')) ? readFileSync(folder.file('effects'), 'utf8').trim().split('\n') : []
+    const effects = existsSync(folder.file('effects'))
+      ? readFileSync(folder.file('effects'), 'utf8').trim().split('\n')
+      : []
     const deeds = effects.map((line) => line.split(' ').slice(1).join(' ')).sort()
     assert.equal(deeds, ids.flatMap((id) => ['reserve', 'pay', 'ship'].map((deed) => `${id} ${deed}`)).sort())
     for (const id of ids) assert.is(await within(cs.result(id), id), `${id} to street ${id}`)

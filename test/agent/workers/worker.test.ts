@@ -234,11 +234,14 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     await using at = await place(kind)
     const cs = at.process()
     const inputs: unknown[] = []
-    await using _ = at.process().worker({ ...QUICK, retryMs: 60_000, runs: { order: async (run: Run) => inputs.push(run.input) } })
+    await using _ = at
+      .process()
+      .worker({ ...QUICK, retryMs: 60_000, runs: { order: async (run: Run) => inputs.push(run.input) } })
     const policy = { redaction: [{ name: 'card', at: ['/input/card'] }] }
     await cs.start('order', { card: '4111' }, { id: 'r', policy })
     const stuck = await eventually(async () => {
-      for await (const { stuck } of cs.runs({ name: 'order' })) if (stuck !== undefined) return stuck as { code: string }
+      for await (const { stuck } of cs.runs({ name: 'order' }))
+        if (stuck !== undefined) return stuck as { code: string }
       return undefined
     }, 'the run')
     assert.is(stuck.code, 'result-redacted')
