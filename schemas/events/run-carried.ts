@@ -4,7 +4,7 @@ import { eventType } from '../event-type.ts'
 
 export const RunCarried = eventType({
   family: 'run',
-  label: 'Run still carried',
+  label: 'Run carried',
   activity: 'update',
   rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],

@@ -26,7 +26,7 @@ const schema = z
 
 export const RunLeft = eventType({
   family: 'run',
-  label: 'Run left open',
+  label: 'Run left',
   activity: 'update',
   rating: ratedBy(schema, 'because', {
     waiting: { verdict: null, outcome: 'success', severity: 'informational' },

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { SignJWT } from 'jose'
+import { decodeJwt, SignJWT } from 'jose'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { LedgerKeys } from '../../src/signing/key-file.ts'
@@ -42,6 +42,7 @@ test('a token that was issued names its caller', async () => {
       run: 'r1',
       agent: 'writer',
       expiresAt: (seconds + 600) * 1000,
+      tokenId: decodeJwt(token).jti as string,
     },
   })
 })

@@ -29,11 +29,11 @@ export const SAYS: Readonly<Record<string, string | Saying>> = {
   ...{ ToolCallInDoubt: 'in-doubt', CompensationInDoubt: 'in-doubt', CompensationSucceeded: 'compensated' },
   ...{ CompensationFailed: 'compensation-failed', RunCompleted: 'completed', RunFailed: 'run-failed' },
   BranchReceived: ({ status }) => (['failed', 'refused'].includes(status as string) ? (status as string) : undefined),
-  ToolCallResolved: ({ outcome }) => (RESOLUTIONS.includes(outcome as string) ? (outcome as string) : undefined),
+  ToolCallResolved: ({ outcome }) =>
+    ['executed', 'not-executed', 'compensated'].includes(outcome as string) ? (outcome as string) : undefined,
   RunCompensated: ({ status }) => (ROLLBACKS.includes(status as string) ? 'run-compensated' : undefined),
   UsageRecorded: ({ overshoot }) => (overshoot === undefined ? undefined : 'overshoot'),
 }
-const RESOLUTIONS = ['executed', 'not-executed', 'compensated']
 export const ROLLBACKS = ['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT']
 const CODED = ['IntegrityFaultFound', 'RequestRefused']
 export const onlyText = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined)

@@ -14,6 +14,7 @@ const SUCCEEDS: Readonly<Record<string, readonly [member: string, values: readon
   ResultNotRecorded: ['', []],
   CaptureGap: ['', []],
   ToolDefinitionsSeen: ['outcome', ['shown']],
+  RunLeft: ['because', ['waiting']],
   BranchReceived: ['status', ['merged', 'discarded', 'aborted']],
   ForkJoined: ['outcome', ['joined']],
   ExportIssued: ['outcome', ['complete']],

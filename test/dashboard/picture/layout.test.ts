@@ -202,9 +202,9 @@ test('an event type that this build does not know is shown, not lost', () => {
   )
 })
 
-/** What bars and the line of the budget show, and snapshots, which nobody did. */
+/** What bars and the line of the budget show, and what nobody did or decided: snapshots, and that a run is still carried. */
 const DRAWN_OTHERWISE =
-  /^(ToolCall|Compensation(Succeeded|Failed|InDoubt)|Budget(Reserved|Released)|UsageRecorded|ReservationExpired|SnapshotTaken)/
+  /^(ToolCall|Compensation(Succeeded|Failed|InDoubt)|Budget(Reserved|Released)|UsageRecorded|ReservationExpired|SnapshotTaken|RunCarried)/
 
 test('every type of event of a run has a sign of its kind, drawn otherwise than one that this build does not know', async () => {
   const sealed: LedgerEvent[] = []
