@@ -3,22 +3,28 @@ import { onlyReadsMetrics, type TokenResult, type TokenVerifier } from '../signi
 
 type Verifier = Pick<TokenVerifier, 'verify'>
 
-/** What is asked of a tenant's list of revoked tokens. */
-type Ids = Pick<ReadonlySet<string>, 'has'>
+interface Revocations {
+  /** `issuedMs`: when the token was issued, in milliseconds since 1970, if it says so. Throws if it is not known whether the token is revoked. */
+  isRevoked(token: string, issuedMs: number | undefined): boolean
+}
 
 /**
- * `revoked` gives the ids of the tenant's revoked tokens, each time a token is checked; if it throws or rejects, so does `verify`. A token without an id
- * cannot be revoked. A token that only reads metrics is accepted while the list cannot be read: counters must be seen in an outage.
+ * `revocations` gives those of the tenant, each time a token is checked; if it throws or rejects, so does `verify`. A token without an id cannot be revoked.
+ * A token that only reads metrics is accepted while they cannot be read: counters must be seen in an outage.
  */
-export function revocable(verifier: Verifier, revoked: (tenant: string) => Ids | Promise<Ids>): Verifier {
+export function revocable(
+  verifier: Verifier,
+  revocations: (tenant: string) => Revocations | Promise<Revocations>,
+): Verifier {
   const judged = (result: TokenResult): TokenResult | Promise<TokenResult> => {
     if (!result.ok) return result
-    const { tenant, tokenId, scopes } = result.claims
+    const { tenant, tokenId, issuedAt, scopes } = result.claims
     if (tokenId === undefined) return result
-    const judge = (ids: Ids): TokenResult => (ids.has(tokenId) ? { ok: false, code: 'token-revoked' } : result)
-    if (onlyReadsMetrics(scopes)) return judgedOrAccepted(() => revoked(tenant), judge, result)
-    const ids = revoked(tenant)
-    return ids instanceof Promise ? ids.then(judge) : judge(ids)
+    const judge = (of: Revocations): TokenResult =>
+      of.isRevoked(tokenId, issuedAt) ? { ok: false, code: 'token-revoked' } : result
+    if (onlyReadsMetrics(scopes)) return judgedOrAccepted(() => revocations(tenant), judge, result)
+    const of = revocations(tenant)
+    return of instanceof Promise ? of.then(judge) : judge(of)
   }
   return {
     verify: (token) => {
@@ -29,12 +35,12 @@ export function revocable(verifier: Verifier, revoked: (tenant: string) => Ids |
 }
 
 async function judgedOrAccepted(
-  revoked: () => Ids | Promise<Ids>,
-  judge: (ids: Ids) => TokenResult,
+  revocations: () => Revocations | Promise<Revocations>,
+  judge: (of: Revocations) => TokenResult,
   accepted: TokenResult,
 ): Promise<TokenResult> {
   try {
-    return judge(await revoked())
+    return judge(await revocations())
   } catch {
     return accepted
   }

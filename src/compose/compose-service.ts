@@ -169,7 +169,7 @@ function edgeOf(
     const verifier = verifierFor(settings, { keys, initial: keys(), trusted, memory })
     return createApp({
       ledger,
-      verifier: revocable(verifier, (tenant) => ledger.tokens.revoked(tenant)),
+      verifier: revocable(verifier, (tenant) => ledger.tokens.revocations(tenant)),
       jwks: () => publicJwks(keys()),
       log,
       version,

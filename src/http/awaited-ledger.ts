@@ -27,7 +27,7 @@ const tokensOf = (unavailable: () => StoreUnavailableError): Tokens => {
   const refuse = (): never => {
     throw unavailable()
   }
-  return { revoke: refuse, list: refuse, revoked: () => new Map() }
+  return { revoke: refuse, list: refuse, revocations: () => ({ isRevoked: () => false }) }
 }
 
 /** Everything except the status and the counters throws `StoreUnavailableError` with the status's detail. */

@@ -45,6 +45,8 @@ export interface Principal {
   readonly agent?: string
   /** The token's `jti`, by which it can be revoked; absent if it has none. */
   readonly tokenId?: string
+  /** The token's `iat` in milliseconds since 1970; absent if it has none. */
+  readonly issuedAt?: number
   /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
@@ -93,6 +95,7 @@ export function principalOf(payload: { readonly [claim: string]: unknown }): Pri
     ...(run !== undefined && { run }),
     ...(agent !== undefined && { agent }),
     ...(typeof payload.jti === 'string' && payload.jti !== '' && { tokenId: payload.jti }),
+    ...(typeof payload.iat === 'number' && { issuedAt: payload.iat * 1000 }),
     expiresAt: exp * 1000,
   }
 }

@@ -83,7 +83,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
   const verifier = createTokenVerifier({ keys: inner.keys.current, issuer: ISSUER, audience: AUDIENCE, now, ...trust })
   const app = createApp({
     ledger: options.wrap?.(inner.ledger) ?? inner.ledger,
-    verifier: options.revocable === true ? revocable(verifier, inner.ledger.tokens.revoked) : verifier,
+    verifier: options.revocable === true ? revocable(verifier, inner.ledger.tokens.revocations) : verifier,
     jwks: () => publicJwks(inner.keys.current()),
     log: memoryLog(logs),
     version: '0.0.0-test',

@@ -65,7 +65,12 @@ test('a store that somebody serves is no target, be it a file or on a server, an
   const ontoServer = await countersign([...from, node.url])
   assert.is(ontoServer.code, 3, ontoServer.stderr)
   assert.match(ontoServer.stderr, /holds events that are not the beginning of the source/)
-  assert.is(node.log.all.length, before)
+  // The ledger that serves it may have signed a checkpoint meanwhile.
+  const since = node.log.all.slice(before).map(({ type }) => type)
+  assert.equal(
+    since.filter((type) => type !== 'CheckpointSigned'),
+    [],
+  )
 })
 
 test('what somebody else writes into the target while it is copied is found at the end, and said', async () => {

@@ -1,8 +1,10 @@
 /** @module What the ledger stream of a tenant comes to, such as its legal holds: a pure fold over verified events, read again only from where it ended. */
 import { type LostEvent, placeText } from '../../../schemas/acknowledged-loss.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
+import { readHeader } from '../../signing/header-reader.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
-import type { Sealer } from '../identity/sealer.ts'
+import type { Sealer, SealFault } from '../identity/sealer.ts'
+import { missingFault } from '../log/log-stops.ts'
 import { type KnownEnd, refuseLostEnd } from './lost-end.ts'
 import { sealFaults } from './record-seal.ts'
 import { DamagedStreamError } from './verified-events.ts'
@@ -24,6 +26,20 @@ export interface Folded<State> {
   readonly mayBe: string
 }
 
+/** Events whose loss was not acknowledged. */
+export interface Unreadable {
+  /** Names the first of them. */
+  readonly error: DamagedStreamError
+  /** All of them were recorded before this time, in milliseconds since 1970; undefined if nothing readable follows them. */
+  readonly beforeMs: number | undefined
+}
+
+/** What the readable events come to. */
+export interface ReadSoFar<State> {
+  readonly state: State
+  readonly unreadable?: Unreadable
+}
+
 export class TenantFold<State> {
   readonly #deps: TenantFoldDeps
   readonly #folded: Folded<State>
@@ -36,42 +52,80 @@ export class TenantFold<State> {
 
   /** Throws `DamagedStreamError` if an event of the tenant's ledger stream is missing or not as it was sealed, and its loss was not acknowledged. */
   async of(tenant: string): Promise<State> {
-    const stream = ledgerStream(tenant)
-    const head = await this.#deps.store.head(stream)
-    // What is lost of its end may be one of these events.
-    await refuseLostEnd(this.#deps, stream, head)
-    const known = this.#known.get(tenant)
-    if (known?.head === head) return known.state
-    const from = known !== undefined && known.head < head ? known : { head: -1, state: this.#folded.none }
-    const state = await this.#read(tenant, from, head)
-    this.#known.set(tenant, { head, state })
+    const { state, unreadable } = await this.read(tenant)
+    if (unreadable !== undefined) throw unreadable.error
     return state
   }
 
-  get #missing(): string {
-    return `the event is missing, and may be ${this.#folded.mayBe}`
+  /** With `unreadable`, the state lacks what those events may have changed. */
+  async read(tenant: string): Promise<ReadSoFar<State>> {
+    const stream = ledgerStream(tenant)
+    const head = await this.#deps.store.head(stream)
+    // What is lost of its end may be one of these events.
+    const lostEnd = await damageOf(refuseLostEnd(this.#deps, stream, head))
+    const known = this.#known.get(tenant)
+    if (known?.head === head && lostEnd === undefined) return { state: known.state }
+    const from = known !== undefined && known.head <= head ? known : { head: -1, state: this.#folded.none }
+    const found = await this.#read(tenant, from, head)
+    // Unreadable events are read again each time: they may be put back.
+    if (found.unreadable === undefined) this.#known.set(tenant, { head, state: found.state })
+    if (lostEnd === undefined) return found
+    return { state: found.state, unreadable: { error: found.unreadable?.error ?? lostEnd, beforeMs: undefined } }
   }
 
-  async #read(tenant: string, from: { readonly head: number; readonly state: State }, head: number): Promise<State> {
+  async #read(
+    tenant: string,
+    from: { readonly head: number; readonly state: State },
+    head: number,
+  ): Promise<ReadSoFar<State>> {
     const { store, sealer, acknowledged } = this.#deps
     const stream = ledgerStream(tenant)
     let { state } = from
     let next = from.head + 1
     let lost: ReadonlyMap<string, LostEvent> | undefined
-    const pastLoss = async (revision: number, reason: string): Promise<void> => {
+    let unreadable: Unreadable | undefined
+    const pastLoss = async (fault: SealFault, reason: string): Promise<void> => {
       lost ??= (await acknowledged?.(tenant)) ?? new Map()
-      if (!lost.has(placeText({ stream, revision }))) throw new DamagedStreamError(stream, revision, reason)
+      if (lost.has(placeText(fault))) return
+      sealer.faultFound(fault)
+      const error = unreadable?.error ?? new DamagedStreamError(stream, fault.revision, reason)
+      unreadable = { error, beforeMs: undefined }
+    }
+    const pastMissing = async (end: number): Promise<void> => {
+      for (; next < end; next += 1)
+        await pastLoss(
+          missingFault({ stream, revision: next }),
+          `the event is missing, and may be ${this.#folded.mayBe}`,
+        )
     }
     for await (const page of store.readStream(stream, { from: next, to: head })) {
       for (const record of page) {
-        for (; next < record.revision; next += 1) await pastLoss(next, this.#missing)
+        await pastMissing(record.revision)
         const [fault] = sealFaults(sealer, record)
-        if (fault === undefined) state = this.#folded.withEvent(state, record)
-        else await pastLoss(record.revision, `${fault.code}: ${fault.message}`)
+        if (fault === undefined) {
+          state = this.#folded.withEvent(state, record)
+          unreadable = unreadable && { ...unreadable, beforeMs: unreadable.beforeMs ?? timeMs(record) }
+        } else await pastLoss({ stream, revision: record.revision, ...fault }, `${fault.code}: ${fault.message}`)
         next = record.revision + 1
       }
     }
-    for (; next <= head; next += 1) await pastLoss(next, this.#missing)
-    return state
+    await pastMissing(head + 1)
+    return unreadable === undefined ? { state } : { state, unreadable }
+  }
+}
+
+function timeMs({ header }: Pick<ReadRecord, 'header'>): number | undefined {
+  const read = readHeader(header)
+  return read.ok ? Date.parse(read.header.time) : undefined
+}
+
+/** The damage with which the promise rejects; undefined if it resolves. */
+async function damageOf(checked: Promise<void>): Promise<DamagedStreamError | undefined> {
+  try {
+    await checked
+    return undefined
+  } catch (error) {
+    if (error instanceof DamagedStreamError) return error
+    throw error
   }
 }

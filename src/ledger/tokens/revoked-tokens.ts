@@ -18,22 +18,23 @@ import {
 } from '../../store/event-store.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import type { Effects } from '../ports.ts'
-import { TenantFold, type TenantFoldDeps } from '../read/tenant-fold.ts'
-import { DamagedStreamError } from '../read/verified-events.ts'
+import { type ReadSoFar, TenantFold, type TenantFoldDeps } from '../read/tenant-fold.ts'
 import type { Answered } from '../subjects/subjects.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
-import { RevocationsUnknownError, type Revoked, type Tokens } from './tokens.ts'
+import { type Revocations, RevocationsUnknownError, type Revoked, type Tokens } from './tokens.ts'
 
 /** How long a list is used without a look at the store, in milliseconds: with the check of open streams, below 2 seconds. */
 const FRESH_MS = 1_000
 const RETRY_AFTER_MS = 1_000
 const LISTED = 1_000
+/** By how much a token may say that it was issued later than it was (`clockTolerance` of the verifier), in milliseconds. */
+const ISSUED_LATE_MS = 30_000
 const NONE: Revoked = new Map()
 
 export interface TokensDeps extends TenantFoldDeps {
   readonly store: EventStore
   readonly facts: Pick<LedgerFacts, 'record'>
-  readonly effects: Pick<Effects, 'monotonicMs'>
+  readonly effects: Pick<Effects, 'monotonicMs' | 'nowMs'>
 }
 
 /** The list after one more event whose seal is valid. Whoever revoked a token first stays named. */
@@ -49,7 +50,7 @@ export function withRevocation(revoked: Revoked, { header: text, data }: Pick<Re
 
 export function openTokens(deps: TokensDeps): Tokens {
   const fold = new TenantFold<Revoked>(deps, { none: NONE, withEvent: withRevocation, mayBe: 'a revoked token' })
-  const followed = new FollowedRevocations((tenant) => fold.of(tenant), deps.effects)
+  const followed = new FollowedRevocations((tenant) => fold.read(tenant), deps.effects)
   const within = async <T>(caller: Caller, work: () => Promise<T>): Promise<Answered<T>> => {
     const outside = ofWholeTenant(caller)
     if (outside !== undefined) return { ok: false, refusal: outside }
@@ -62,17 +63,18 @@ export function openTokens(deps: TokensDeps): Tokens {
   const revoke = async (caller: Caller, { token, reason }: RevokeToken): Promise<RevokedTokenAnswer> => {
     const { tenant } = caller
     const data: EventBody<'TokenRevoked'> = { v: 1, token, ...(reason !== undefined && { reason }) }
-    const exists = async (): Promise<boolean> => (await fold.of(tenant)).has(token)
+    const exists = async (): Promise<boolean> => (await fold.read(tenant)).state.has(token)
     await deps.facts.record({ tenant, type: 'TokenRevoked', data: data as unknown as Json, by: caller }, exists)
     followed.forget(tenant)
-    const found = (await followed.of(tenant)).get(token)
+    await followed.of(tenant)
+    const found = (await fold.read(tenant)).state.get(token)
     if (found === undefined) throw new Error('a token was revoked on record, and the list is without it')
     return found
   }
   return {
     revoke: (caller, asked) => within(caller, () => revoke(caller, asked)),
     list: (caller) => within(caller, async () => listed(await fold.of(caller.tenant))),
-    revoked: (tenant) => followed.of(tenant),
+    revocations: (tenant) => followed.of(tenant),
   }
 }
 
@@ -80,27 +82,48 @@ function listed(revoked: Revoked): RevokedTokensAnswer {
   return { items: [...revoked.values()].slice(-LISTED).reverse(), count: revoked.size }
 }
 
+/**
+ * Events that cannot be read may have revoked the tokens that existed when they were recorded: such a token is neither revoked nor accepted. `nowMs`: when
+ * they were first found, for events that nothing readable follows.
+ */
+function revocationsIn({ state, unreadable }: ReadSoFar<Revoked>, nowMs: number): Revocations {
+  if (unreadable === undefined) return { isRevoked: (token) => state.has(token) }
+  const { error, beforeMs = nowMs } = unreadable
+  const untilMs = beforeMs + ISSUED_LATE_MS
+  const until = new Date(untilMs).toISOString()
+  return {
+    isRevoked: (token, issuedMs) => {
+      if (state.has(token)) return true
+      if (issuedMs !== undefined && issuedMs > untilMs) return false
+      const message = `${error.message}, or acknowledge the loss; a token that is issued after ${until} is accepted`
+      throw new RevocationsUnknownError(message, RETRY_AFTER_MS, { cause: error })
+    },
+  }
+}
+
 interface Known {
   /** When the reading began. */
   readonly atMs: number
-  readonly revoked: Revoked
+  readonly revocations: Revocations
 }
 
 /** The lists as they were read last; one reading of a tenant at a time. */
 class FollowedRevocations {
-  readonly #read: (tenant: string) => Promise<Revoked>
-  readonly #effects: Pick<Effects, 'monotonicMs'>
+  readonly #read: (tenant: string) => Promise<ReadSoFar<Revoked>>
+  readonly #effects: TokensDeps['effects']
   readonly #known = new Map<string, Known>()
-  readonly #reading = new Map<string, Promise<Revoked>>()
+  readonly #reading = new Map<string, Promise<Revocations>>()
+  /** When events that cannot be read were first found. */
+  readonly #unreadableSince = new Map<string, number>()
 
-  constructor(read: (tenant: string) => Promise<Revoked>, effects: Pick<Effects, 'monotonicMs'>) {
+  constructor(read: (tenant: string) => Promise<ReadSoFar<Revoked>>, effects: TokensDeps['effects']) {
     this.#read = read
     this.#effects = effects
   }
 
-  of(tenant: string): Revoked | Promise<Revoked> {
+  of(tenant: string): Revocations | Promise<Revocations> {
     const known = this.#known.get(tenant)
-    if (known !== undefined && this.#effects.monotonicMs() - known.atMs < FRESH_MS) return known.revoked
+    if (known !== undefined && this.#effects.monotonicMs() - known.atMs < FRESH_MS) return known.revocations
     const reading = this.#reading.get(tenant)
     if (reading !== undefined) return reading
     const begun = this.#begin(tenant)
@@ -114,14 +137,15 @@ class FollowedRevocations {
     this.#reading.delete(tenant)
   }
 
-  #begin(tenant: string): Promise<Revoked> {
+  #begin(tenant: string): Promise<Revocations> {
     const atMs = this.#effects.monotonicMs()
     const isCurrent = (): boolean => this.#reading.get(tenant) === reading
-    const reading: Promise<Revoked> = this.#read(tenant)
+    const reading: Promise<Revocations> = this.#read(tenant)
       .then(
-        (revoked) => {
-          if (isCurrent()) this.#known.set(tenant, { atMs, revoked })
-          return revoked
+        (found) => {
+          const revocations = revocationsIn(found, this.#sinceMs(tenant, found))
+          if (isCurrent()) this.#known.set(tenant, { atMs, revocations })
+          return revocations
         },
         (error: unknown) => {
           throw asUnknown(error)
@@ -132,11 +156,18 @@ class FollowedRevocations {
       })
     return reading
   }
+
+  #sinceMs(tenant: string, { unreadable }: ReadSoFar<Revoked>): number {
+    const since = this.#unreadableSince.get(tenant) ?? this.#effects.nowMs()
+    if (unreadable === undefined) this.#unreadableSince.delete(tenant)
+    else this.#unreadableSince.set(tenant, since)
+    return since
+  }
 }
 
 function asUnknown(error: unknown): unknown {
   if (error instanceof StoreWentBackError) return error
-  if (error instanceof DamagedStreamError || error instanceof StreamDeletedError)
+  if (error instanceof StreamDeletedError)
     return new RevocationsUnknownError(error.message, RETRY_AFTER_MS, { cause: error })
   if (error instanceof StoreUnavailableError)
     return new RevocationsUnknownError(error.message, error.retryAfterMs, { cause: error })

@@ -13,11 +13,19 @@ export interface Tokens {
   revoke(caller: Caller, asked: RevokeToken): Promise<Answered<RevokedTokenAnswer>>
   list(caller: Caller): Promise<Answered<RevokedTokensAnswer>>
   /**
-   * The tokens of the tenant that are revoked, at most a second old; without a promise if they were read that lately. Rejects with
-   * `RevocationsUnknownError` if they cannot be read.
+   * The revocations of the tenant, at most a second old; without a promise if they were read that lately. Rejects with `RevocationsUnknownError` if they
+   * cannot be read.
    */
-  revoked(tenant: string): Revoked | Promise<Revoked>
+  revocations(tenant: string): Revocations | Promise<Revocations>
 }
 
-/** The list of revoked tokens cannot be read, or not to its end: no token of the tenant can be accepted. */
+export interface Revocations {
+  /**
+   * Whether the token with this `jti` is revoked; `issuedMs` is when it was issued, in milliseconds since 1970, if it says so. Throws
+   * `RevocationsUnknownError` if an event that cannot be read may have revoked it.
+   */
+  isRevoked(token: string, issuedMs: number | undefined): boolean
+}
+
+/** Whether a token was revoked cannot be read: it cannot be accepted. */
 export class RevocationsUnknownError extends StoreUnavailableError {}
