@@ -15,6 +15,7 @@ import type { Caller, Found, Ledger, Outcome, PlaceInRuns, WaitingPage } from '.
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { UnreadableRun } from '../../ledger/read/unreadable.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
+import type { DuePlace } from '../../store/view-store.ts'
 import { type Connection, ownedBy, type Problem, type Reply, tracedItem } from './connection.ts'
 import { traceparentHere } from './execution-context.ts'
 import type { RunFilter } from './read-types.ts'
@@ -111,8 +112,11 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     },
     runs: (filter) => runsOf(ledger, caller, filter),
     runRows: (filter) => rowsOf(ledger, caller, filter),
-    due: async (query, { waitSeconds, signal }) =>
-      (await ledger.dueRuns(caller, query, { waitMs: waitSeconds * 1000, signal })).items,
+    due: async ({ cursor, ...query }, { waitSeconds, signal }) => {
+      const wanted = { ...query, ...(cursor !== undefined && { after: parseJson<DuePlace>(cursor) }) }
+      const { items, next } = await ledger.dueRuns(caller, wanted, { waitMs: waitSeconds * 1000, signal })
+      return { items, ...(next && { nextCursor: JSON.stringify(next) }) }
+    },
     tail: async function* ({ runId, signal = new AbortController().signal }) {
       if (runId !== undefined) unwrap(await ledger.run(caller, runId))
       for await (const page of ledger.tail(caller, { kept: true, ...(runId !== undefined && { runId }) }, signal))
