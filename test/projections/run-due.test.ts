@@ -59,7 +59,7 @@ test('a run that was started for workers is due from its time on, whatever comes
   assert.is(due(LEFT_TO_WORKERS, [1, 'SignalReceived', { name: 'go', signalId: 's' }]), 5)
 })
 
-test("a worker's run is due two seconds after its hold is over: each event of its code begins the hold anew, others do not (RUN-224, RUN-243)", () => {
+test('the run of a worker is due two seconds after its hold is over: each event of its code begins the hold anew, others do not (RUN-224, RUN-243)', () => {
   assert.is(due(LEFT_TO_WORKERS, TAKEN), 42)
   assert.is(due(LEFT_TO_WORKERS, TAKEN, [25, 'RunCarried', { fence: 2 }]), 57)
   assert.is(due(LEFT_TO_WORKERS, TAKEN, [25, 'SignalReceived', { name: 'go', signalId: 's' }]), 42)

@@ -11,11 +11,10 @@ import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
 import type { Command } from '../../client/commands.ts'
 import { LedgerError, runsUnreadable, UnreachableError } from '../../client/errors.ts'
 import { exportText } from '../../export/issue-export.ts'
-import type { Caller, Found, Ledger, Outcome, PlaceInRuns, WaitingPage } from '../../ledger/ledger.ts'
+import type { Caller, DueQuery, Found, Ledger, Outcome, PlaceInRuns, WaitingPage } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { UnreadableRun } from '../../ledger/read/unreadable.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
-import type { DuePlace } from '../../store/view-store.ts'
 import { type Connection, ownedBy, type Problem, type Reply, tracedItem } from './connection.ts'
 import { traceparentHere } from './execution-context.ts'
 import type { RunFilter } from './read-types.ts'
@@ -113,7 +112,10 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     runs: (filter) => runsOf(ledger, caller, filter),
     runRows: (filter) => rowsOf(ledger, caller, filter),
     due: async ({ cursor, ...query }, { waitSeconds, signal }) => {
-      const wanted = { ...query, ...(cursor !== undefined && { after: parseJson<DuePlace>(cursor) }) }
+      const wanted = {
+        ...query,
+        ...(cursor !== undefined && { after: parseJson<NonNullable<DueQuery['after']>>(cursor) }),
+      }
       const { items, next } = await ledger.dueRuns(caller, wanted, { waitMs: waitSeconds * 1000, signal })
       return { items, ...(next && { nextCursor: JSON.stringify(next) }) }
     },
