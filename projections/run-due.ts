@@ -30,6 +30,8 @@ export interface DueState {
   timers: Slots<string>
   /** Number of resumes in a row after which the code recorded nothing. */
   idleLives?: number
+  /** Number of resumes in a row for a run within this run whose time, by the clock of the resume, had not come. */
+  earlyLives?: number
   /** A rollback of the whole run was begun while nobody carried the run. */
   isUndone?: true
 }
@@ -38,14 +40,14 @@ export interface DueState {
 const SILENT_MS = 10 * 60_000
 /** The same after the end of a wait, which such a process polls for. */
 const SILENT_AFTER_WAIT_MS = 60_000
-/** A lease that ended this long ago was not renewed by anybody. */
-const LEASE_GRACE_MS = 2_000
+/** A lease, or the hold of a worker, that ended this long ago was not renewed by anybody: the clocks of two processes differ by less. */
+const GRACE_MS = 2_000
 /** Times after this one, and what is no time, count as this one. */
 const NEVER_MS = Date.UTC(9999, 11, 31)
 const NEVER = new Date(NEVER_MS).toISOString()
 /**
- * A worker whose clock is ahead of the ledger's that writes takes a run before its time, finds that it still waits, and leaves it. After so many lives in which
- * nothing was recorded, a time of the run counts only after a pause, which doubles.
+ * A ledger whose clock is ahead of the one that writes lists a run before its time; its worker finds that it still waits, and leaves it. After so many lives in
+ * which nothing was recorded, a time of the run counts only after a pause, which doubles.
  */
 const IDLE_LIVES = 2
 const IDLE_PAUSE_MS = 100
@@ -158,6 +160,7 @@ export function evolveDue(due: DueState, event: RecordedEvent): void {
 /** The code recorded something. Code without a worker lives in its process, and has met what came before. */
 function goOn(due: DueState, time: string): void {
   delete due.idleLives
+  delete due.earlyLives
   if (due.holdMs !== undefined || due.left !== undefined) return
   delete due.woken
   if (due.childWakes !== undefined && due.childWakes <= time) delete due.childWakes
@@ -188,6 +191,8 @@ function undo(due: DueState, time: string): void {
 
 function resume(due: DueState, { fence, holdMs, version }: EventBody<'RunResumed'>, time: string): void {
   due.fence = fence
+  if (isEarly(due, time)) due.earlyLives = (due.earlyLives ?? 0) + 1
+  else delete due.earlyLives
   if (holdMs === undefined) delete due.holdMs
   else due.holdMs = holdMs
   if (version !== undefined) due.version ??= version
@@ -198,6 +203,12 @@ function resume(due: DueState, { fence, holdMs, version }: EventBody<'RunResumed
   // What has ended by now is seen by the code that resumes; a wait that it no longer makes must not wake it again.
   if (due.childWakes !== undefined && due.childWakes <= time) delete due.childWakes
   for (const [id, until] of Object.entries(due.timers)) if (until <= time) delete due.timers[id]
+}
+
+/** Whether a run that was left is resumed for a run within it only, and the clock of the resume is before the time at which that may continue. */
+function isEarly({ left, woken, childWakes, timers }: DueState, time: string): boolean {
+  if (left?.because !== 'waiting' || woken !== undefined || childWakes === undefined || childWakes <= time) return false
+  return Object.values(timers).every((until) => until > time)
 }
 
 function leave(due: DueState, data: EventBody<'RunLeft'>, time: string): void {
@@ -242,14 +253,17 @@ export function dueAt(
   due: DueState,
   { leaseUntil, waits }: { leaseUntil: string | undefined; waits: number },
 ): string | undefined {
-  const { left, parent, isBranch, isUndone, heldUntil, holdMs, woken, childWakes } = due
+  const { left, parent, isBranch, isUndone, heldUntil, holdMs, woken, childWakes, idleLives, earlyLives } = due
   if (parent !== undefined || isBranch === true) return undefined
   const wakes = wakesAt(due)
-  if (left?.because === 'waiting') return first(woken, childWakes, timerOf(due, left.at))
+  if (left?.because === 'waiting') {
+    const timer = first(...Object.values(due.timers))
+    return first(woken, paused(childWakes, earlyLives, left.at), paused(timer, idleLives, left.at))
+  }
   if (left?.because === 'stuck') return first(left.at, woken, childWakes)
   if (left !== undefined) return left.at
-  const leased = leaseUntil === undefined ? undefined : after(leaseUntil, LEASE_GRACE_MS)
-  if (holdMs !== undefined) return last(heldUntil, leased)
+  const leased = leaseUntil === undefined ? undefined : after(leaseUntil, GRACE_MS)
+  if (holdMs !== undefined) return last(after(heldUntil, GRACE_MS), leased)
   if (isUndone === true) return leased ?? heldUntil
   // Code without a worker may wait in its process, and renews the leases of its calls there.
   const came = waits === 0 ? first(woken, childWakes) : wakes
@@ -257,11 +271,10 @@ export function dueAt(
   return last(leased ?? heldUntil, came === undefined ? undefined : after(came, SILENT_AFTER_WAIT_MS))
 }
 
-/** The first end of a wait or an approval; after lives that found nothing to do, not before a pause. */
-function timerOf({ timers, idleLives = 0 }: DueState, leftAt: string): string | undefined {
-  const time = first(...Object.values(timers))
-  if (time === undefined || idleLives <= IDLE_LIVES) return time
-  const pauseMs = Math.min(IDLE_PAUSE_MAX_MS, IDLE_PAUSE_MS * 2 ** (idleLives - IDLE_LIVES - 1))
+/** A time at which a run that was left may continue; after `lives` in a row that found nothing to do, not before a pause. */
+function paused(time: string | undefined, lives: number | undefined, leftAt: string): string | undefined {
+  if (time === undefined || lives === undefined || lives <= IDLE_LIVES) return time
+  const pauseMs = Math.min(IDLE_PAUSE_MAX_MS, IDLE_PAUSE_MS * 2 ** (lives - IDLE_LIVES - 1))
   return last(time, after(leftAt, pauseMs))
 }
 

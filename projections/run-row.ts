@@ -7,7 +7,7 @@ import { type DueState, dueAt, evolveDue, isInDue, startedDue } from './run-due.
 import { type Slots, safeKey, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
-export const RUN_ROW_VERSION = 10
+export const RUN_ROW_VERSION = 11
 
 export interface RunRowState {
   name: string

@@ -86,6 +86,7 @@ export const WaitedAnswer = z
     until: z.string().optional(),
     signalId: Uuid.optional(),
     endRevision: Revision.optional(),
+    unchecked: Count.optional(),
     payload: JsonValue.optional(),
   })
   .meta({ id: 'Waited' })

@@ -28,12 +28,23 @@ export interface CommandOptions extends AskOptions {
   readonly waitSeconds?: number
 }
 
-/** Names of runs, and versions of code, that a worker can carry on. Without `versions`, runs of every version are listed. */
+/**
+ * Names of runs, and versions of code, that a worker can carry on. Runs that no worker with a version has carried are always listed; without `versions`, those of
+ * every version are as well.
+ */
 export interface DueQuery {
   readonly names: readonly string[]
   readonly versions?: readonly string[]
   /** At most 500. */
   readonly limit: number
+  /** The `nextCursor` of another page for the same names and versions: only what follows it. */
+  readonly cursor?: string
+}
+
+/** Runs that a worker may carry on. `nextCursor`: the page is full, and others may follow. */
+export interface DuePage {
+  readonly items: readonly JsonObject[]
+  readonly nextCursor?: string
 }
 
 /** `created`: something new was recorded; `replayed`: this is the answer to an earlier request with the same key. */
@@ -117,7 +128,7 @@ export interface Client {
   events(runId: string, filter?: Query, options?: AskOptions): AsyncIterable<EventRecord>
   runs(filter?: Query, options?: AskOptions): AsyncIterable<JsonObject>
   /** Runs that a worker may carry on, in the order in which they became due. If there are none, the ledger waits for one, for at most `waitSeconds` (30). */
-  dueRuns(query: DueQuery, options?: AskOptions & { readonly waitSeconds?: number }): Promise<readonly JsonObject[]>
+  dueRuns(query: DueQuery, options?: AskOptions & { readonly waitSeconds?: number }): Promise<DuePage>
   /** Events of a run, or of all runs that the token may read: first the existing ones, then new ones. Ends with the signal, or when the reader stops. */
   tail(runId?: string, options?: AskOptions): AsyncIterable<EventRecord>
   /** The JSONL export of a run, in chunks of text. */
@@ -187,14 +198,15 @@ export function createClient(options: ClientOptions): Client {
     events: (runId, filter = {}, options = {}) =>
       pages(`${runPath(runId)}/events`, filter, options) as AsyncIterable<Json> as AsyncIterable<EventRecord>,
     runs: (filter = {}, options = {}) => pages('/v1/runs', filter, options),
-    dueRuns: async ({ names, versions, limit }, { waitSeconds, signal } = {}) => {
+    dueRuns: async ({ names, versions, limit, cursor }, { waitSeconds, signal } = {}) => {
       const query = {
-        ...{ due: 'true', names: JSON.stringify(names), limit },
+        ...{ due: 'true', names: JSON.stringify(names), limit, cursor },
         ...(versions !== undefined && { versions: JSON.stringify(versions) }),
       }
       const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` }
       const answer = await transport.json({ method: 'GET', path: `/v1/runs${search(query)}`, headers, signal })
-      return answer.body.items as readonly JsonObject[]
+      const { items, nextCursor } = answer.body as unknown as Page
+      return { items, ...(nextCursor !== null && { nextCursor }) }
     },
     tail: (runId, { signal } = {}) =>
       tailEvents(

@@ -5,6 +5,7 @@
 
 import { type Json, parseJson } from '../../schemas/json.ts'
 import type { SealedPlaces } from '../ledger/ledger.ts'
+import { problem } from './problems.ts'
 
 /** The tenant and the query that a cursor belongs to: any value that can be printed as JSON. */
 export type CursorScope = readonly unknown[]
@@ -12,6 +13,8 @@ export type CursorScope = readonly unknown[]
 const CURSOR_MAX_CHARS = 2_048
 /** Positions are padded to this length, which fits every store, so that the length of a cursor does not reveal the length of its position. */
 const POSITION_CHARS = 48
+
+export const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
 
 /** Seals a place. `scope` (tenant and query) is authenticated, but not contained in the cursor. */
 export function encodeCursor(places: SealedPlaces, scope: CursorScope, place: readonly Json[]): string {

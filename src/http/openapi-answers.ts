@@ -135,6 +135,8 @@ export const ANSWER_MEMBERS: Readonly<Record<string, string>> = {
   due: 'Its time is over, and no event says so yet; else absent.',
   dueSince: 'Since when a time-stamp is due; RFC 3339.',
   endRevision: 'Revision at which the wait ended by a signal.',
+  unchecked:
+    'Held signals of its name that were not checked against its schema yet: the same request checks the next ones. Absent where there are none.',
   endedAt: 'When it ended; RFC 3339.',
   established: 'Where the established value comes from.',
   eventId: 'Id of the event, a UUID.',

@@ -17,7 +17,7 @@ export const PARAMETERS: Texts = {
   code: 'Stable code of a problem, such as `not-found`.',
   compensation:
     'Only runs whose last rollback ended so: `COMPENSATED`, `PARTLY_COMPENSATED`, `COMPENSATION_FAILED` or `IN_DOUBT`.',
-  due: 'With `true`: only open runs that a worker may carry on now, in the order in which they became due; goes with `name` or `names`, `versions` and `limit`, and with `Prefer: wait=20` waits for one.',
+  due: 'With `true`: only open runs that a worker may carry on now, in the order in which they became due; goes with `name` or `names`, `versions`, `cursor` and `limit`, and with `Prefer: wait=20` waits for one.',
   cursor: 'Where the next page begins: `nextCursor` of the page before, with the same other parameters.',
   equalTo: 'Id of an open call: it and the open calls with its tool and its arguments are listed.',
   event: 'Id of the event, a UUID.',
@@ -52,7 +52,7 @@ export const PARAMETERS: Texts = {
   type: 'Only events of this type, such as `EnvelopeRejected`.',
   until: 'Only runs started before this time; RFC 3339.',
   versions:
-    'Beside `due`: only runs whose first worker had one of these versions or none, a JSON array of 1 to 64 texts; absent: all.',
+    'Beside `due`: only runs whose first worker had one of these versions or none, a JSON array of up to 64 texts; absent: all.',
   wait: 'Id of the wait, a UUID, as its start was answered.',
   waiting: 'With `true`: only runs that wait for a decision, a signal or a time.',
   'consistency.from': 'Size of the smaller tree, in events, 1 or more: RFC 6962 defines no proof from 0.',

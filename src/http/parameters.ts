@@ -38,18 +38,25 @@ export const CursorText = z.string().regex(/^[A-Za-z0-9_-]{1,2048}$/, 'takes a c
 
 const LIST_MAX = 64
 const LIST_MAX_CHARS = 8192
-const Texts = z.array(Text).min(1).max(LIST_MAX)
 
-/** Up to 64 texts, as a JSON array. */
-export const TextList = z
-  .string()
-  .max(LIST_MAX_CHARS)
-  .transform((text, check) => {
-    const texts = Texts.safeParse(jsonOf(text))
-    if (texts.success) return texts.data
-    check.addIssue({ code: 'custom', message: `takes a JSON array of 1 to ${LIST_MAX} texts` })
-    return z.NEVER
-  })
+/** Texts as a JSON array. */
+const textsFrom = (least: 0 | 1) => {
+  const texts = z.array(Text).min(least).max(LIST_MAX)
+  return z
+    .string()
+    .max(LIST_MAX_CHARS)
+    .transform((text, check) => {
+      const parsed = texts.safeParse(jsonOf(text))
+      if (parsed.success) return parsed.data
+      check.addIssue({ code: 'custom', message: `takes a JSON array of ${least} to ${LIST_MAX} texts` })
+      return z.NEVER
+    })
+}
+
+/** 1 to 64 texts. */
+export const TextList = textsFrom(1)
+/** Up to 64 texts. */
+export const AnyTexts = textsFrom(0)
 
 function jsonOf(text: string): unknown {
   try {

@@ -14,7 +14,7 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { StreamPath } from '../merkle/stream-tree.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
-import type { DueFilter, RunFilter } from '../store/view-store.ts'
+import type { DueFilter, DuePlace, RunFilter } from '../store/view-store.ts'
 import type { AuditReads, SignsReviews } from './audit/audit-reads.ts'
 import type { EventReading, LeafRange, LeafReading } from './integrity/event-reading.ts'
 import type { Integrity } from './integrity/integrity.ts'
@@ -103,6 +103,8 @@ export type DueQuery = Omit<DueFilter, 'tenant' | 'dueBy'>
 
 export interface DueRuns {
   readonly items: readonly JsonObject[]
+  /** The page is full: others may be due after this place. */
+  readonly next?: DuePlace
   readonly asOf: Position | undefined
   /** Milliseconds until the next run becomes due, if nothing happens before. */
   readonly nextMs?: number

@@ -95,7 +95,16 @@ export interface DueFilter {
   readonly versions?: readonly string[]
   /** RFC 3339, UTC, as `Date` writes it. */
   readonly dueBy: string
+  /** Only runs after this place in (dueAt, runId) order. */
+  readonly after?: DuePlace
   readonly limit: number
+}
+
+/** Place of a run among those that are due. */
+export interface DuePlace {
+  /** RFC 3339, UTC, as `Date` writes it. */
+  readonly dueAt: string
+  readonly runId: string
 }
 
 /** An event that is recorded as missing, or as different from the one that was sealed for its place. */

@@ -19,7 +19,6 @@ async function dueIn(edge: TestEdge, query: string, headers: Record<string, stri
   const response = await edge.get(`/v1/runs?due=true&${query}`, headers)
   const body = await bodyOf(response)
   assert.is(response.status, 200, JSON.stringify(body))
-  assert.is(body.nextCursor, null)
   return body.items as unknown as readonly Row[]
 }
 
@@ -69,6 +68,33 @@ test('what is due comes in order of its time, by names, and no further than the 
     assert.is(response.status, 400, query)
   }
   assert.is((await edge.get('/v1/runs?names=["order"]')).status, 400)
+})
+
+test('a full page of what is due has a cursor, which is good for the same names and versions of the same tenant (HTTP-85)', async () => {
+  await using edge = await testEdge()
+  for (const id of ['a', 'b', 'c', 'd', 'e']) await edge.started(id, { name: 'order', after: PAST })
+  const all = ids(await dueIn(edge, 'name=order'))
+  const seen: string[] = []
+  let cursor: unknown = ''
+  for (let pages = 0; cursor !== null; pages += 1) {
+    assert.ok(pages < 4)
+    const place = cursor === '' ? '' : `&cursor=${String(cursor)}`
+    const body = await bodyOf(await edge.get(`/v1/runs?due=true&name=order&limit=2${place}`))
+    seen.push(...ids(body.items as unknown as readonly Row[]))
+    if (cursor === '') {
+      const others = [`name=refund`, `name=order&versions=["1"]`, `names=["order","refund"]`]
+      for (const other of others) {
+        const answer = await edge.get(`/v1/runs?due=true&${other}&cursor=${String(body.nextCursor)}`)
+        assert.equal([answer.status, (await bodyOf(answer)).code], [400, 'invalid-cursor'], other)
+      }
+      const foreign = await bearer(edge, { tenant: 'beta' })
+      const answer = await edge.get(`/v1/runs?due=true&name=order&cursor=${String(body.nextCursor)}`, foreign)
+      assert.is((await bodyOf(answer)).code, 'invalid-cursor')
+    }
+    cursor = body.nextCursor
+  }
+  assert.equal(seen, all)
+  assert.equal((await bodyOf(await edge.get('/v1/runs?due=true&name=order'))).nextCursor, null)
 })
 
 test('of two workers that saw the same fence, one gets the run; nobody is listed a run that is held (RUN-222, HTTP-67)', async () => {

@@ -146,6 +146,16 @@ test('a run holds so many signals and waits, and no more (A197)', async () => {
   assert.is((await bodyOf(taken)).code, 'waits-full')
 })
 
+test('a wait that goes on says how many held signals were not checked, and the same request checks the next (HTTP-86)', async () => {
+  await using edge = await testEdge()
+  await edge.started('r')
+  for (let n = 0; n < 36; n += 1) await sent(edge, n === 35 ? 'other' : 'go', { payload: n })
+  const wait = { name: 'go', schema: { type: 'string' } }
+  const looks: unknown[] = []
+  for (let n = 0; n < 4; n += 1) looks.push((await bodyOf(await edge.post('/v1/runs/r/waits', wait))).unchecked)
+  assert.equal(looks, [19, 3, undefined, undefined])
+})
+
 test('signals come from tokens that may send them: of the tenant, of no agent, and of the run by their own scope alone (A198)', async () => {
   await using edge = await testEdge()
   await edge.started('r')

@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { RecordedEvent } from '../../projections/projection.ts'
+import { wakeParent } from '../../projections/run-due.ts'
 import { dueAtOf, evolveRunRow, type RunRowState } from '../../projections/run-row.ts'
 
 const test = suite('when a run is due')
@@ -11,8 +12,15 @@ const at = (seconds: number): string => new Date(T0 + seconds * 1000).toISOStrin
 
 type Told = readonly [seconds: number, type: RecordedEvent['type'], data?: object]
 
-function rowOf(events: readonly Told[]): RunRowState {
-  let row: RunRowState | undefined
+/** `childWakes`: when a run within the run may continue, known after the first `events`. */
+function rowOf(events: readonly Told[], then: readonly Told[] = [], childWakes?: string): RunRowState {
+  const row = folded(undefined, events)
+  if (childWakes !== undefined) wakeParent(row.due, childWakes)
+  return folded(row, then)
+}
+
+function folded(known: RunRowState | undefined, events: readonly Told[]): RunRowState {
+  let row = known
   for (const [revision, [seconds, type, data = {}]] of events.entries()) {
     const header = { time: at(seconds), revision, actor: 'alice' }
     row = evolveRunRow(row, { type, data: { v: 1, ...data }, header } as unknown as RecordedEvent)
@@ -51,10 +59,10 @@ test('a run that was started for workers is due from its time on, whatever comes
   assert.is(due(LEFT_TO_WORKERS, [1, 'SignalReceived', { name: 'go', signalId: 's' }]), 5)
 })
 
-test("a worker's run is due when its hold is over: each event of its code begins the hold anew, others do not (RUN-224)", () => {
-  assert.is(due(LEFT_TO_WORKERS, TAKEN), 40)
-  assert.is(due(LEFT_TO_WORKERS, TAKEN, [25, 'RunCarried', { fence: 2 }]), 55)
-  assert.is(due(LEFT_TO_WORKERS, TAKEN, [25, 'SignalReceived', { name: 'go', signalId: 's' }]), 40)
+test('the run of a worker is due two seconds after its hold is over: each event of its code begins the hold anew, others do not (RUN-224, RUN-243)', () => {
+  assert.is(due(LEFT_TO_WORKERS, TAKEN), 42)
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, [25, 'RunCarried', { fence: 2 }]), 57)
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, [25, 'SignalReceived', { name: 'go', signalId: 's' }]), 42)
   assert.is(due(LEFT_TO_WORKERS, TAKEN, claimed(12, 100)), 102)
 })
 
@@ -119,8 +127,32 @@ test('a worker whose clock is ahead does not take a run again and again before i
   assert.is(due(LEFT_TO_WORKERS, TAKEN, sleep, WAITING, ...lives(100), signal), 299.6, 'what comes is not delayed')
 })
 
+test('a run within the run whose time comes earlier by the clock that lists is not taken again and again (RUN-242)', () => {
+  const lives = (count: number, seconds: number): Told[] =>
+    Array.from({ length: count }, (_, n): readonly Told[] => [
+      [seconds, 'RunResumed', { fence: 3 + n, holdMs: 30_000 }],
+      [seconds, 'RunLeft', { fence: 3 + n, because: 'waiting' }],
+    ]).flat()
+  const dueAfter = (...then: readonly Told[]): number | undefined => {
+    const time = dueAtOf(rowOf([LEFT_TO_WORKERS, TAKEN, WAITING], then, at(300)))
+    return time === undefined ? undefined : (Date.parse(time) - T0) / 1000
+  }
+  assert.is(dueAfter(), 300)
+  assert.is(dueAfter(...lives(2, 299.5)), 300)
+  assert.is(dueAfter(...lives(6, 299.9)), 300.7)
+  assert.is(dueAfter(...lives(100, 299.5)), 309.5)
+  const came: Told = [299.6, 'SignalReceived', { signalId: 's', waitId: 'v' }]
+  assert.is(dueAfter(...lives(100, 299.5), came), 299.6, 'what comes is not delayed')
+  assert.is(
+    dueAfter(...lives(100, 299.5), came, ...lives(1, 299.7)),
+    300,
+    'a life that something came for was not too early',
+  )
+  assert.is(dueAfter(...lives(100, 299.5), ...lives(1, 300)), undefined, 'the code met the time')
+})
+
 test('a refused request of somebody else does not prolong the hold (RUN-224)', () => {
-  assert.is(due(LEFT_TO_WORKERS, TAKEN, [25, 'RequestRefused', { code: 'approval-decided' }]), 40)
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, [25, 'RequestRefused', { code: 'approval-decided' }]), 42)
 })
 
 test('a run that somebody rolls back while nobody carries it is finished by a worker if they do not (RUN-227)', () => {

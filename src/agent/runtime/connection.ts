@@ -3,7 +3,7 @@ import type { AnswerTo } from '../../../schemas/answers/commands.ts'
 import type { ContextAnswer, RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { DueQuery } from '../../client/client.ts'
+import type { DuePage, DueQuery } from '../../client/client.ts'
 import type { BatchItem, Command } from '../../client/commands.ts'
 import type { RunFilter, TailOptions } from './read-types.ts'
 
@@ -106,10 +106,7 @@ export interface Connection extends AsyncDisposable {
   /** Rows of the run list, with any filter. */
   runRows(filter: RunFilter): AsyncIterable<JsonObject>
   /** Runs that a worker may carry on; if there are none, waits for one, for at most `waitSeconds`. */
-  due(
-    query: DueQuery,
-    wait: { readonly waitSeconds: number; readonly signal: AbortSignal },
-  ): Promise<readonly JsonObject[]>
+  due(query: DueQuery, wait: { readonly waitSeconds: number; readonly signal: AbortSignal }): Promise<DuePage>
   /** Events of a run or of the tenant: the existing ones, then new ones. Ends when the signal is aborted. */
   tail(options: Omit<TailOptions, 'types'>): AsyncIterable<TailedEvent>
   /** The JSONL export of a run. */

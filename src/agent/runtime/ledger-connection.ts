@@ -11,7 +11,7 @@ import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
 import type { Command } from '../../client/commands.ts'
 import { LedgerError, runsUnreadable, UnreachableError } from '../../client/errors.ts'
 import { exportText } from '../../export/issue-export.ts'
-import type { Caller, Found, Ledger, Outcome, PlaceInRuns, WaitingPage } from '../../ledger/ledger.ts'
+import type { Caller, DueQuery, Found, Ledger, Outcome, PlaceInRuns, WaitingPage } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { UnreadableRun } from '../../ledger/read/unreadable.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
@@ -111,8 +111,14 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     },
     runs: (filter) => runsOf(ledger, caller, filter),
     runRows: (filter) => rowsOf(ledger, caller, filter),
-    due: async (query, { waitSeconds, signal }) =>
-      (await ledger.dueRuns(caller, query, { waitMs: waitSeconds * 1000, signal })).items,
+    due: async ({ cursor, ...query }, { waitSeconds, signal }) => {
+      const wanted = {
+        ...query,
+        ...(cursor !== undefined && { after: parseJson<NonNullable<DueQuery['after']>>(cursor) }),
+      }
+      const { items, next } = await ledger.dueRuns(caller, wanted, { waitMs: waitSeconds * 1000, signal })
+      return { items, ...(next && { nextCursor: JSON.stringify(next) }) }
+    },
     tail: async function* ({ runId, signal = new AbortController().signal }) {
       if (runId !== undefined) unwrap(await ledger.run(caller, runId))
       for await (const page of ledger.tail(caller, { kept: true, ...(runId !== undefined && { runId }) }, signal))

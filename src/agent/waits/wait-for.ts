@@ -110,7 +110,8 @@ class Wait {
         this.#turn.answered(answer, answer.endRevision)
         return this.#outcome(answer)
       }
-      await this.#again(answer, answers)
+      // Only a command checks held signals: nothing would wake a run that left before all were checked.
+      if (answer.unchecked === undefined) await this.#again(answer, answers)
     }
   }
 

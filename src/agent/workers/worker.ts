@@ -29,7 +29,7 @@ export interface WorkerOptions<Keeps = never> {
   readonly concurrency?: number
   /**
    * Version of this code, such as a commit: 1 to 64 letters, digits, and `. _ + -`. A run remembers the version of its first worker, and is then taken only by
-   * workers of that version, or of one that names it in `takes`. Default: none; the worker takes runs of every version.
+   * workers of that version, or of one that names it in `takes`. Default: none; the worker takes runs that no worker with a version has carried.
    */
   readonly version?: string
   /** Other versions whose runs this code can carry on, or `any`. Default: none. */
@@ -183,20 +183,31 @@ class RunningWorker implements Worker {
       await this.#changed.promise
       return
     }
-    const passedOver = this.#notNow()
-    const query = {
-      names: this.#names,
-      limit: Math.min(PAGE_MAX, free + this.#active.size + passedOver.size),
-      ...this.#versions,
-    }
     const askedAt = performance.now()
-    const listed = await this.#home.connection.due(query, { waitSeconds: WAIT_SECONDS, signal: this.#stopping.signal })
+    const takes = await this.#listed(free)
     if (this.#isStopping) return
-    const takes = listed.filter(({ runId }) => !this.#active.has(String(runId)) && !passedOver.has(String(runId)))
-    await Promise.all(takes.slice(0, free).map((row) => this.#take(row)))
+    await Promise.all(takes.map((row) => this.#take(row)))
     // The next request would be answered at once as well: the ledger has no room for a wait, or nothing that is listed can be taken.
     const isFutile = takes.length === 0 && performance.now() - askedAt < PAUSE_MS
     if (isFutile) await this.#pause(PAUSE_MS * (0.5 + Math.random() / 2))
+  }
+
+  /** The first due runs that this worker does not carry or pass over, at most `free`. Waits for one if none is due. */
+  async #listed(free: number): Promise<readonly JsonObject[]> {
+    const passedOver = this.#notNow()
+    const limit = Math.min(PAGE_MAX, free + this.#active.size + passedOver.size)
+    const query = { names: this.#names, limit, ...this.#versions }
+    const takes: JsonObject[] = []
+    let cursor: string | undefined
+    do {
+      const wait = { waitSeconds: cursor === undefined ? WAIT_SECONDS : 0, signal: this.#stopping.signal }
+      const page = await this.#home.connection.due({ ...query, ...(cursor !== undefined && { cursor }) }, wait)
+      takes.push(
+        ...page.items.filter(({ runId }) => !this.#active.has(String(runId)) && !passedOver.has(String(runId))),
+      )
+      cursor = page.nextCursor
+    } while (takes.length < free && cursor !== undefined && !this.#isStopping)
+    return takes.slice(0, free)
   }
 
   /** Runs that are passed over now. Those that have not been listed for long are forgotten. */
@@ -209,7 +220,7 @@ class RunningWorker implements Worker {
 
   get #versions(): { readonly versions?: readonly string[] } {
     const { version, takes = [] } = this.#options
-    return version === undefined || takes === 'any' ? {} : { versions: [version, ...takes] }
+    return takes === 'any' ? {} : { versions: [...(version === undefined ? [] : [version]), ...takes] }
   }
 
   /** Resolves once the run is this worker's, or is not. */

@@ -17,10 +17,9 @@ import { JsonValue } from '../../../schemas/values.ts'
 import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse, json, jsonText, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
-import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { decodeCursor, encodeCursor, notACursor } from '../cursor.ts'
 import { pageRoute } from '../page-route.ts'
 import { CursorText, Limit, NoQuery, PAGE_DEFAULT } from '../parameters.ts'
-import { problem } from '../problems.ts'
 import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { claimOrWait } from '../wait-for-call.ts'
 import { withSlot } from '../with-slot.ts'
@@ -33,8 +32,6 @@ const OpenCallsQuery = z.strictObject({
   cursor: CursorText.optional(),
   limit: Limit.optional(),
 })
-
-const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
 
 async function listOpenCalls(context: RequestContext<z.output<typeof OpenCallsQuery>>): Promise<Response> {
   const { deps, caller, path, query, access } = context

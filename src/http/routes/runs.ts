@@ -26,9 +26,9 @@ import {
 import type { Command, RunListFilter } from '../../ledger/ledger.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
-import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { decodeCursor, encodeCursor, notACursor } from '../cursor.ts'
 import { listDueRuns } from '../due-runs.ts'
-import { CursorText, Limit, PAGE_DEFAULT, Positive, Text, TextList, Whole } from '../parameters.ts'
+import { AnyTexts, CursorText, Limit, PAGE_DEFAULT, Positive, Text, TextList, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
 import { noIndex, readAt } from '../read-at.ts'
 import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
@@ -48,7 +48,7 @@ const ListQuery = z.strictObject({
   waiting: z.literal('true', 'takes true').optional(),
   due: z.literal('true', 'takes true').optional(),
   names: TextList.optional(),
-  versions: TextList.optional(),
+  versions: AnyTexts.optional(),
   since: Instant.optional(),
   until: Instant.optional(),
   /** Size of the log, in events. */
@@ -205,8 +205,6 @@ async function readContext(context: RequestContext<z.output<typeof ContextQuery>
 }
 
 const laterStep = (step: number) => problem('unknown-step', `the run had no step ${step} then`)
-
-const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
 
 type ListContext = RequestContext<z.output<typeof ListQuery>>
 

@@ -106,9 +106,11 @@ export class RunList implements Disposable {
       const rows = this.#views.dueRuns(filter)
       const sealOf = this.sealsOf(tenant, await this.#cut(rows))
       const nextAt = this.#views.nextDue(filter)
+      const last = rows.length < query.limit ? undefined : rows.at(-1)
       return {
         items: rows.map((row) => shownRow(row, leaseOverBefore(nowMs), sealOf(row.runId))),
         asOf: this.#checkpoint()?.position,
+        ...(last?.dueAt !== undefined && { next: { dueAt: last.dueAt, runId: last.runId } }),
         ...(nextAt !== undefined && { nextMs: Math.max(0, Date.parse(nextAt) - nowMs) }),
       }
     })

@@ -24,7 +24,18 @@ export function waitedFor(main: AnsweredEvent, { events, state }: WaitContext): 
   if (wait === undefined) return undefined
   const { revision } = (events.at(-1) ?? main).header
   const place = { runId: state.runId, revision, digest: main.digest }
-  return { ...waitAnswer(wait, place), created: events.some((event) => event.type === 'WaitStarted') }
+  const { body, ...answer } = waitAnswer(wait, place)
+  const unchecked = wait.status === 'waiting' ? heldFor(state, wait) : 0
+  return {
+    ...answer,
+    body: { ...body, ...(unchecked > 0 && { unchecked }) },
+    created: events.some((event) => event.type === 'WaitStarted'),
+  }
+}
+
+/** Number of held signals of the name: one command checks so many of them against the schema of the wait, and the next one goes on. */
+function heldFor({ heldSignals }: RunState, { name }: WaitState): number {
+  return Object.values(heldSignals).filter((held) => held.name === name).length
 }
 
 /** The current state of a wait. */

@@ -2,6 +2,7 @@
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type {
   DueFilter,
+  DuePlace,
   FaultRow,
   FoldRow,
   RunFilter,
@@ -173,13 +174,9 @@ const SEALED_AS = 'views'
 
 type RowAt = { readonly get: (...key: readonly (string | number)[]) => number | undefined }
 
-function dueParameters({ tenant, versions, dueBy, limit }: Omit<DueFilter, 'names'>, name: string): object {
-  return { tenant, name, dueBy, limit, versions: versions === undefined ? null : JSON.stringify(versions) }
-}
-
-interface DuePlace {
-  readonly dueAt: string
-  readonly runId: string
+function dueParameters({ tenant, versions, dueBy, after, limit }: Omit<DueFilter, 'names'>, name: string): object {
+  const wanted = versions === undefined ? null : JSON.stringify(versions)
+  return { tenant, name, dueBy, limit, versions: wanted, afterTime: after?.dueAt ?? '', afterRun: after?.runId ?? '' }
 }
 
 const byDueTime = (a: DuePlace, b: DuePlace): number => {
@@ -213,7 +210,8 @@ function prepareStatements(db: Database) {
       .prepare<unknown[], number>('SELECT rowid FROM faults WHERE tenant = ? AND stream = ? AND revision = ?')
       .pluck(),
     dueRuns: db.prepare<unknown[], DuePlace>(`SELECT due_at AS dueAt, run_id AS runId FROM runs INDEXED BY runs_due
-      WHERE tenant = @tenant AND name = @name AND due_at IS NOT NULL AND due_at <= @dueBy AND ${ANY_VERSION} ORDER BY due_at, run_id LIMIT @limit`),
+      WHERE tenant = @tenant AND name = @name AND due_at IS NOT NULL AND due_at <= @dueBy AND (due_at, run_id) > (@afterTime, @afterRun)
+        AND ${ANY_VERSION} ORDER BY due_at, run_id LIMIT @limit`),
     nextDue: db
       .prepare<unknown[], string>(`SELECT due_at FROM runs INDEXED BY runs_due
         WHERE tenant = @tenant AND name = @name AND due_at IS NOT NULL AND due_at > @dueBy AND ${ANY_VERSION} ORDER BY due_at LIMIT 1`)

@@ -1,23 +1,25 @@
 /** Workers in process and over HTTP: what is started, granted, signalled or due is carried on; what the code cannot carry on stops nobody. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { JsonObject } from '../../../schemas/json.ts'
 import type { Connection } from '../../../src/agent/runtime/connection.ts'
 import { httpConnection } from '../../../src/agent/runtime/http-connection.ts'
 import { ledgerConnection } from '../../../src/agent/runtime/ledger-connection.ts'
 import type { Run } from '../../../src/agent/runtime/run.ts'
 import { type Countersign, createRuntime } from '../../../src/agent/runtime/runtime.ts'
 import { outcomeOf } from '../../../src/agent/saga/outcome.ts'
-import { createClient } from '../../../src/client/client.ts'
+import type { WorkerOptions } from '../../../src/agent/workers/worker.ts'
+import { createClient, type DuePage, type DueQuery } from '../../../src/client/client.ts'
 import { testEdge } from '../../support/test-edge.ts'
 import { alice } from '../../support/test-ledger.ts'
 import { eventually, within } from '../../support/within.ts'
 
 const QUICK = { holdMs: 2_000, retryMs: 20, onError: () => undefined } as const
 
+type Listed = (query: DueQuery, ledger: Connection['due']) => Promise<DuePage>
+
 interface Place extends AsyncDisposable {
-  /** `noted` hears of each request for due runs; `listed` is the answer to each, instead of the ledger's. */
-  readonly process: (noted?: (what: string) => void, listed?: readonly JsonObject[]) => Countersign
+  /** `noted` hears of each request for due runs; `listed` answers each, instead of the ledger. */
+  readonly process: (noted?: (what: string) => void, listed?: Listed) => Countersign
   /** Types of all events of the tenant's runs. */
   readonly events: () => Promise<string[]>
   readonly bob: Countersign
@@ -27,15 +29,11 @@ interface Place extends AsyncDisposable {
 async function place(kind: 'in process' | 'over HTTP'): Promise<Place> {
   const edge = await testEdge({ realClock: true })
   const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
-  const runtime = (
-    connection: Connection,
-    noted?: (what: string) => void,
-    listed?: readonly JsonObject[],
-  ): Countersign => {
+  const runtime = (connection: Connection, noted?: (what: string) => void, listed?: Listed): Countersign => {
     const { due } = connection
-    const heard: Connection['due'] = async (...asked) => {
+    const heard: Connection['due'] = async (query, wait) => {
       noted?.('due')
-      return listed ?? due(...asked)
+      return listed === undefined ? due(query, wait) : listed(query, due)
     }
     return createRuntime({ ...connection, due: heard }, { divergesAfterMs: 200 })
   }
@@ -135,13 +133,38 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     const heard = (): void => {
       asked += 1
     }
-    const cs = at.process(heard, [{ runId: 'r', name: 'order', fence: 1 }])
+    const cs = at.process(heard, async () => ({ items: [{ runId: 'r', name: 'order', fence: 1 }] }))
     await using worker = cs.worker({ ...QUICK, runs: { order: async () => assert.unreachable('it has ended') } })
     await eventually(() => (asked > 1 ? true : undefined), 'a second request')
     await new Promise((resolve) => setTimeout(resolve, 200))
     assert.ok(asked < 10, `${asked} requests`)
     await within(worker.stop(), 'the end of the worker')
     assert.equal(await at.typesOf('r'), before)
+  })
+
+  test('runs that cannot be taken hide no other, however many they are (RUN-240)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    await cs.start('order', null, { id: 'z' })
+    const ghosts = Array.from({ length: 35 }, (_, n) => ({ runId: `ghost-${n}`, name: 'order', fence: 1 }))
+    // Pages are shorter than what a worker passes over, as those of a ledger are at some number.
+    const listed: Listed = async ({ cursor = '0', ...query }, ledger) => {
+      const from = Number(cursor)
+      if (from >= ghosts.length) return ledger(query, { waitSeconds: 0, signal: new AbortController().signal })
+      return { items: ghosts.slice(from, from + 10), nextCursor: String(from + 10) }
+    }
+    await using _ = at.process(undefined, listed).worker({ ...QUICK, runs: { order: async () => 'done' } })
+    assert.is(await within(cs.result('z'), 'the run behind them'), 'done')
+  })
+
+  test('a worker leaves a wait only once every signal that is held for it was checked (RUN-241)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    await cs.start('order', null, { id: 'r' })
+    for (let n = 0; n < 40; n += 1) await cs.signal('r', 'address', n < 39 ? n : 'Main street')
+    const order = async (run: Run) => run.waitFor<string>('address', { schema: { type: 'string' } })
+    await using _ = at.process().worker({ ...QUICK, runs: { order } })
+    assert.is(await within(cs.result('r'), 'the signal that fits'), 'Main street')
   })
 
   test('a program that throws in onError stops no worker, and a stopped one takes nothing (RUN-229)', async () => {
@@ -303,6 +326,30 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     await cs.signal('r2', 'go', 'gone')
     assert.is(await within(cs.result('r2'), 'the run'), 'gone by 2')
     assert.equal(three.active, [])
+  })
+
+  test('a worker without a version leaves the runs of a version alone, unless it takes any (RUN-225)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const asked: DueQuery[] = []
+    const listed: Listed = async (query, ledger) => {
+      asked.push(query)
+      return ledger(query, { waitSeconds: 1, signal: AbortSignal.timeout(1_000) })
+    }
+    const work = (how: Partial<WorkerOptions>, connected = at.process()) =>
+      connected.worker({ ...QUICK, ...how, runs: { order: async (run: Run) => run.waitFor<string>('go') } })
+    await using one = work({ version: '1' })
+    await cs.start('order', null, { id: 'r' })
+    await eventually(async () => ((await at.typesOf('r')).includes('RunLeft') ? true : undefined), 'version 1')
+    await within(one.stop(), 'version 1')
+    await cs.signal('r', 'go', 'gone')
+    await using none = work({}, at.process(undefined, listed))
+    await eventually(() => (asked.length > 1 ? true : undefined), 'a request that was answered')
+    assert.equal(asked[0]?.versions, [])
+    assert.equal(none.active, [])
+    assert.is((await at.typesOf('r')).filter((type) => type === 'RunResumed').length, 1)
+    await using _ = work({ takes: 'any' })
+    assert.is(await within(cs.result('r'), 'the run'), 'gone')
   })
 
   test.run()
