@@ -18,6 +18,7 @@ const LIST_COLUMNS = [
   'compensation',
   'inDoubtCalls',
   'overdue',
+  'stuck',
   'seal',
   'startedAt',
   'step',
@@ -38,11 +39,20 @@ export async function listRuns(inputs: Arguments): Promise<number> {
   if (filters.status === 'waiting') Object.assign(filters, { status: 'open', waiting: 'true' })
   const inDoubt = inputs.has('in-doubt') ? 'true' : undefined
   const overdue = inputs.has('overdue') ? 'true' : undefined
-  await printRows(api.items('/v1/runs', { ...filters, inDoubt, overdue, asOf }, limit), {
-    columns: LIST_COLUMNS,
-    json: inputs.has('json'),
-  })
+  const stuck = inputs.has('stuck') ? 'true' : undefined
+  const json = inputs.has('json')
+  const rows = api.items('/v1/runs', { ...filters, inDoubt, overdue, stuck, asOf }, limit)
+  await printRows(json ? rows : shownRows(rows), { columns: LIST_COLUMNS, json })
   return api.exitCode()
+}
+
+/** In a table, the code and the time say why and since when a run is stuck. */
+async function* shownRows(rows: AsyncIterable<JsonObject>): AsyncGenerator<JsonObject> {
+  for await (const row of rows) {
+    const { stuck } = row
+    if (stuck !== undefined && isJsonObject(stuck)) yield { ...row, stuck: `${stuck.code} since ${stuck.since}` }
+    else yield row
+  }
 }
 
 export async function showRun(inputs: Arguments): Promise<number> {

@@ -17,7 +17,7 @@ const RowSchema = z.object({
   compensation: Text.optional(),
   inDoubtCalls: Whole.default(0),
   overdue: z.boolean().optional(),
-  stuck: z.object({}).optional(),
+  stuck: z.object({ code: Text, since: Text }).optional(),
   seal: z.literal('invalid').optional(),
   startedAt: Text,
   updatedAt: Text,

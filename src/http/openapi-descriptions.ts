@@ -54,6 +54,7 @@ export const PARAMETERS: Texts = {
   versions:
     'Beside `due`: only runs whose first worker had one of these versions or none, a JSON array of up to 64 texts; absent: all.',
   wait: 'Id of the wait, a UUID, as its start was answered.',
+  stuck: 'With `true`: only open runs that the code of their last worker could not carry on.',
   waiting: 'With `true`: only runs that wait for a decision, a signal or a time.',
   'consistency.from': 'Size of the smaller tree, in events, 1 or more: RFC 6962 defines no proof from 0.',
   'consistency.to': 'Size of the larger tree, in events.',

@@ -27,6 +27,7 @@ function stateFits(row: RunRow, filter: RowFilter): boolean {
   if (status !== undefined && row.status !== status) return false
   if (compensation !== undefined && row.compensation !== compensation) return false
   if (filter.waiting === true && row.waiting === 0) return false
+  if (filter.stuck === true && row.stuck === undefined) return false
   if (filter.withApprovals === true && row.approvals === 0) return false
   if (filter.withSuspects === true && !row.suspects) return false
   if (filter.withOpenCalls === true && row.openCalls === 0) return false

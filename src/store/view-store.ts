@@ -66,6 +66,8 @@ export interface RunFilter {
   readonly refused?: true
   /** Only runs that wait for an approval, a signal or a time. */
   readonly waiting?: true
+  /** Only open runs that the code of their last worker could not carry on. */
+  readonly stuck?: true
   /** Only runs that wait for an approval. */
   readonly withApprovals?: true
   /** Only runs that may have an unresolved suspect. */

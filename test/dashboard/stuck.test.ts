@@ -5,7 +5,7 @@ import { signedIn } from '../support/ui-client.ts'
 
 const test = suite('dashboard: runs that are stuck')
 
-test('a run that its worker cannot carry on says why and since when, on its page and in the list, until it is left otherwise (RUN-226)', async () => {
+test('a run that its worker cannot carry on says why and since when, on its page and in the list, until it is left otherwise (RUN-226, HTTP-87)', async () => {
   await using edge = await testEdge()
   await edge.started('order', { after: '2026-01-01T00:00:00Z' })
   const take = async (fence: number) => {
@@ -21,10 +21,15 @@ test('a run that its worker cannot carry on says why and since when, on its page
   assert.match(page, /The run is stuck/)
   assert.match(page, /resume-diverged/)
   assert.match(page, /&lt;b(>|&gt;)first/)
-  assert.match(await olga.html('/ui/runs'), />stuck</)
+  const { stuck } = (await bodyOf(await edge.get('/v1/runs/order'))) as { stuck?: { since: string } }
+  const list = await olga.html('/ui/runs?stuck=true')
+  assert.match(list, />stuck</)
+  assert.match(list, /resume-diverged/)
+  assert.ok(list.includes(`datetime="${stuck?.since}"`), 'since when')
   const fence = await take(runFence)
   await edge.post('/v1/runs/order/leave', { because: 'waiting', runFence: fence })
   assert.not.match(await olga.html('/ui/runs/order'), /The run is stuck/)
+  assert.match(await olga.html('/ui/runs?stuck=true'), /No run fits these filters/)
 })
 
 test.run()

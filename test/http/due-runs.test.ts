@@ -145,7 +145,7 @@ test('a worker starts no branch and no work of a call, and carries on neither (R
   assert.equal([refused.status, (await bodyOf(refused)).code], [409, 'run-owned'])
 })
 
-test('a run that is left as stuck says why and since when, on its own and in the list, and is counted (RUN-226, HTTP-68)', async () => {
+test('a run that is left as stuck says why and since when, on its own and in the list, is counted, and is found by that (RUN-226, HTTP-68, HTTP-87)', async () => {
   await using edge = await testEdge()
   await edge.started('r', { name: 'order', after: PAST })
   const error = { code: 'resume-diverged', message: 'the code asks for another call' }
@@ -166,6 +166,9 @@ test('a run that is left as stuck says why and since when, on its own and in the
   const run = (await bodyOf(await edge.get('/v1/runs/r'))) as { stuck?: Record<string, unknown> }
   const { items } = await bodyOf(await edge.get('/v1/runs?name=order'))
   assert.equal((items as readonly { stuck?: unknown }[])[0]?.stuck, run.stuck)
+  await edge.started('other', { name: 'order', after: PAST })
+  assert.equal(ids((await bodyOf(await edge.get('/v1/runs?stuck=true'))).items as unknown as readonly Row[]), ['r'])
+  assert.is((await edge.get('/v1/runs?stuck=maybe')).status, 400)
   const { since, ...stuck } = run.stuck ?? {}
   assert.equal(stuck, { ...error, attempts: 2, until: left[1] })
   assert.ok(String(since) <= String(left[0]))

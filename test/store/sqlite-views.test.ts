@@ -110,6 +110,8 @@ test('runs that are due come by time over all names, with the time of the next o
   assert.is(views.nextDue({ ...all, names: ['order'] }), undefined)
 })
 
+const STUCK = { code: 'resume-diverged', message: 'no', attempts: 2, since: at(1), until: at(2) }
+
 test('a statement of the list looks at a bounded number of runs, whatever the filter, and goes on from there (F109)', () => {
   using views = openSqliteViews({ path: ':memory:' })
   const rows = Array.from({ length: 300 }, (_, index) =>
@@ -121,6 +123,7 @@ test('a statement of the list looks at a bounded number of runs, whatever the fi
       agents: [`agent-${index % 3}`],
       rejections: index % 40,
       waiting: index % 90 === 0 ? 1 : 0,
+      ...(index % 60 === 0 && { stuck: STUCK }),
       approvals: index % 180 === 0 ? 1 : 0,
       openCalls: index % 4,
       inDoubtCalls: index % 100 === 3 ? 1 : 0,
@@ -143,6 +146,8 @@ test('a statement of the list looks at a bounded number of runs, whatever the fi
     ],
     [{ waiting: true }, ({ waiting }) => waiting > 0, 4],
     [{ withApprovals: true }, ({ waiting, approvals }) => waiting > 0 && approvals > 0, 4],
+    [{ stuck: true }, ({ stuck }) => stuck !== undefined, 5],
+    [{ stuck: true, waiting: true }, ({ stuck, waiting }) => stuck !== undefined && waiting > 0, 4],
     [{ withOpenCalls: true }, ({ openCalls }) => openCalls > 0, 225],
     [{ inDoubt: true }, ({ openCalls, inDoubtCalls }) => openCalls > 0 && inDoubtCalls > 0, 225],
     [{ leaseOverAt: at(2) }, ({ leaseUntil = at(23), openCalls }) => openCalls > 0 && leaseUntil < at(2), 225],

@@ -23,6 +23,7 @@ export function runsCommands(program: CliCommand): void {
       flag('--compensation <verdict>', 'only runs whose last rollback ended so', ROLLBACK_VERDICTS),
       flag('--in-doubt', 'only runs with a call in doubt'),
       flag('--overdue', 'only runs with an open call whose lease is over'),
+      flag('--stuck', 'only runs that the code of their worker could not carry on'),
       flag('--since <time>', 'only runs started at this time or later; RFC 3339'),
       flag('--until <time>', 'only runs started before this time; RFC 3339'),
       limitFlag(),

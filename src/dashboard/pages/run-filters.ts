@@ -27,6 +27,7 @@ export const RunQuery = z.object({
   zone: Zone.optional(),
   refused: True.optional(),
   waiting: True.optional(),
+  stuck: True.optional(),
   after: z
     .string()
     .regex(/^[0-9TZ:.-]{24}~[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'this is no place in the list')
@@ -52,7 +53,7 @@ export function periodOf(
 }
 
 export function filterOf(query: RunQuery, { limit, nowMs }: { limit: number; nowMs: number }): RunListFilter {
-  const { after, refused, inDoubt, overdue, waiting, zone: _, asOf: __, place: ___, ...texts } = query
+  const { after, refused, inDoubt, overdue, waiting, stuck, zone: _, asOf: __, place: ___, ...texts } = query
   const [startedAt = '', runId = ''] = after?.split('~') ?? []
   const params = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined))
   return {
@@ -62,6 +63,7 @@ export function filterOf(query: RunQuery, { limit, nowMs }: { limit: number; now
     ...(inDoubt === undefined ? {} : { inDoubt: true }),
     ...(overdue === undefined ? {} : { overdue: true }),
     ...(waiting === undefined ? {} : { waiting: true }),
+    ...(stuck === undefined ? {} : { stuck: true }),
     ...(after === undefined ? {} : { after: { startedAt, runId } }),
     limit,
   }

@@ -112,6 +112,7 @@ function QuickFilters({ query }: { readonly query: RunQuery }) {
       return { label, params: { compensation }, on: query.compensation === compensation }
     }),
     { label: 'In doubt', params: { inDoubt: 'true' }, on: query.inDoubt !== undefined },
+    { label: 'Stuck', params: { stuck: 'true' }, on: query.stuck !== undefined },
     { label: 'Overdue', params: { overdue: 'true' }, on: query.overdue !== undefined },
   ]
   const { asOf } = query
@@ -199,6 +200,7 @@ function RunRow({ row, asOf }: { readonly row: Row; readonly asOf: string | unde
       </th>
       <td data-label="Status">
         <StatusBadge {...row} />
+        {row.stuck !== undefined && <StuckSince stuck={row.stuck} />}
         {row.waiting > 0 && <span class="muted sub">{plural(row.waiting, 'open wait')}</span>}
       </td>
       <td data-label="Refused">
@@ -234,6 +236,12 @@ function RunRow({ row, asOf }: { readonly row: Row; readonly asOf: string | unde
     </tr>
   )
 }
+
+const StuckSince = ({ stuck: { code, since } }: { readonly stuck: NonNullable<Row['stuck']> }) => (
+  <span class="muted sub">
+    <Data text={code} /> since <Time time={since} />
+  </span>
+)
 
 const Amount = ({ text, none }: { readonly text: string; readonly none: boolean }) => (
   <span {...(none && { class: 'muted' })}>{text}</span>
@@ -299,6 +307,10 @@ function FilterForm({ query, rows }: { readonly query: RunQuery; readonly rows: 
       <div class="check">
         <input id="f-waiting" type="checkbox" name="waiting" value="true" checked={query.waiting !== undefined} />
         <label for="f-waiting">Waits</label>
+      </div>
+      <div class="check">
+        <input id="f-stuck" type="checkbox" name="stuck" value="true" checked={query.stuck !== undefined} />
+        <label for="f-stuck">Stuck</label>
       </div>
       <button type="submit" class="button">
         Filter

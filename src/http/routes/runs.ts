@@ -46,6 +46,7 @@ const ListQuery = z.strictObject({
   inDoubt: z.literal('true', 'takes true').optional(),
   overdue: z.literal('true', 'takes true').optional(),
   waiting: z.literal('true', 'takes true').optional(),
+  stuck: z.literal('true', 'takes true').optional(),
   due: z.literal('true', 'takes true').optional(),
   names: TextList.optional(),
   versions: AnyTexts.optional(),
@@ -253,11 +254,12 @@ async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Res
 
 type ListFilters = Omit<z.output<typeof ListQuery>, 'cursor' | 'limit' | 'asOf' | 'due' | 'names' | 'versions'>
 
-function filterOf({ inDoubt, overdue, waiting, ...texts }: ListFilters): Omit<RunListFilter, 'limit'> {
+function filterOf({ inDoubt, overdue, waiting, stuck, ...texts }: ListFilters): Omit<RunListFilter, 'limit'> {
   return {
     ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
     ...(inDoubt === 'true' && { inDoubt: true as const }),
     ...(waiting === 'true' && { waiting: true as const }),
+    ...(stuck === 'true' && { stuck: true as const }),
     ...(overdue === 'true' && { overdue: true as const }),
   }
 }

@@ -108,7 +108,9 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
   const { tenant, compensation, since, until, after, limit } = filter
   const hasOpenCalls = filter.withOpenCalls === true || filter.inDoubt === true || filter.leaseOverAt !== undefined
   const isWaiting = filter.waiting === true || filter.withApprovals === true
-  const isSuspect = filter.withSuspects === true && !isWaiting && !hasOpenCalls && compensation === undefined
+  const isStuck = filter.stuck === true && !isWaiting && !hasOpenCalls && compensation === undefined
+  const isSuspect =
+    filter.withSuspects === true && !isStuck && !isWaiting && !hasOpenCalls && compensation === undefined
   const along: Conditions = [
     ['tenant = ?', tenant],
     ['compensation = ?', compensation],
@@ -118,11 +120,16 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
     // The condition of the partial index.
     ['open_calls > 0', hasOpenCalls && compensation === undefined ? [] : undefined],
     ['waiting > 0', isWaiting && compensation === undefined && !hasOpenCalls ? [] : undefined],
+    ['stuck IS NOT NULL', isStuck ? [] : undefined],
     ['suspects > 0', isSuspect ? [] : undefined],
   ]
-  const fewer = isWaiting ? 'runs_waiting' : isSuspect ? 'runs_suspects' : 'runs_newest'
-  const more = hasOpenCalls ? 'runs_open_calls' : fewer
-  const index = compensation !== undefined ? 'runs_rolled_back' : more
+  const [index = 'runs_newest'] = [
+    ...(compensation !== undefined ? ['runs_rolled_back'] : []),
+    ...(hasOpenCalls ? ['runs_open_calls'] : []),
+    ...(isWaiting ? ['runs_waiting'] : []),
+    ...(isStuck ? ['runs_stuck'] : []),
+    ...(isSuspect ? ['runs_suspects'] : []),
+  ]
   const filters: Conditions = [
     ['r.status = ?', filter.status],
     ['r.name = ?', filter.name],
@@ -132,6 +139,7 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
     ['r.lease_until < ?', filter.leaseOverAt],
     ['r.rejections > 0', filter.refused && []],
     ['r.waiting > 0', filter.waiting && []],
+    ['r.stuck IS NOT NULL', filter.stuck && []],
     ['r.approvals > 0', filter.withApprovals && []],
     ['r.suspects > 0', filter.withSuspects && []],
     ['r.open_calls > 0', hasOpenCalls ? [] : undefined],

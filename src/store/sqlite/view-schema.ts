@@ -38,6 +38,7 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE INDEX runs_newest ON runs (tenant, started_at DESC, run_id DESC);
 CREATE INDEX runs_waiting ON runs (tenant, started_at DESC, run_id DESC) WHERE waiting > 0;
+CREATE INDEX runs_stuck ON runs (tenant, started_at DESC, run_id DESC) WHERE stuck IS NOT NULL;
 CREATE INDEX runs_suspects ON runs (tenant, started_at DESC, run_id DESC) WHERE suspects > 0;
 CREATE INDEX runs_open_calls ON runs (tenant, started_at DESC, run_id DESC) WHERE open_calls > 0;
 CREATE INDEX runs_rolled_back ON runs (tenant, compensation, started_at DESC, run_id DESC) WHERE compensation IS NOT NULL;

@@ -22,6 +22,7 @@ const FILTERS: readonly RunsFilter[] = [
   { waiting: true },
   { inDoubt: true },
   { overdue: true },
+  { stuck: true },
   { withOpenCalls: true },
   { agent: 'ann' },
   { tag: 'b' },
