@@ -204,6 +204,8 @@ function lookingAt(path: string, events: number, options: TargetOptions): StoreL
   return { threads, checks, rangeRows, tableFaults, [Symbol.asyncDispose]: () => threads[Symbol.asyncDispose]() }
 }
 
+type LostPlace = Parameters<AcknowledgedLosses['at']>[0]
+
 async function verifyServer(
   server: ServerPlace,
   keptBeside: string | undefined,
@@ -217,12 +219,13 @@ async function verifyServer(
   options.onOpen?.(undefined)
   const again = (): SourcePages => openServerScan(server)
   const unattested: string[] = []
-  const { ring } = options.keys ?? {}
+  const { acknowledged, keys: { ring } = {} } = options
   const attestedAfter = log?.attestedAfter
   const notes = ring && {
     ...(attestedAfter !== undefined && { attestedAfter }),
     seal: ringSeal(() => ring, GROUP_NOTES),
     onUnattested: (text: string) => void unattested.push(text),
+    ...(acknowledged && { isAcknowledged: (place: LostPlace) => acknowledged.at(place) !== undefined }),
   }
   const ofServer = new KeptOfServer(beside)
   const held = options.checkpoint ? [options.checkpoint] : []

@@ -4,16 +4,12 @@ import * as assert from 'uvu/assert'
 import type { Loss } from '../../schemas/loss.ts'
 import { ledgerStream, runStream } from '../../schemas/names.ts'
 import { applicationOver } from '../../src/cli/api.ts'
-import { verifyTarget } from '../../src/cli/verify-target.ts'
-import { openLogAtRest } from '../../src/compose/log-at-rest.ts'
 import { exportText } from '../../src/export/issue-export.ts'
 import { realEffects } from '../../src/ledger/effects.ts'
 import { appendFact } from '../../src/ledger/identity/append-fact.ts'
 import { Sealer } from '../../src/ledger/identity/sealer.ts'
-import { noteVerifier } from '../../src/merkle/note-key.ts'
 import { MemoryBudget } from '../../src/resources/memory-budget.ts'
-import { createRunKeys } from '../../src/signing/key-ring.ts'
-import { logKeyChain } from '../../src/signing/ledger-keys.ts'
+import { acknowledge, isOfAll as isOf, listed, reason, verified, withLater } from '../support/acknowledging.ts'
 import {
   alice,
   beside,
@@ -32,73 +28,13 @@ import type { TestLogs } from '../support/test-logs.ts'
 
 const test = suite('losses that are acknowledged')
 
-const reason = 'no copy has it any more'
 const two = runStream('acme', 'two')
 
-const acknowledge = async ({ ledger }: TestLogs, stream: string, revision: number) => {
-  const found = await ledger.lostEvents.acknowledge(alice, { stream, revision, reason })
-  return found.ok ? found.value : found.refusal.code
-}
-
-const listed = async ({ ledger }: TestLogs): Promise<readonly string[]> => {
-  const found = await ledger.lostEvents.list(alice)
-  if (!found.ok) throw new Error(found.refusal.detail)
-  return found.value.items.map(
-    ({ state, stream, revision, to }) => `${state} ${stream} @ ${revision}${to === undefined ? '' : `-${to}`}`,
+const isOfAll = ({ path }: Site, ledger: TestLogs, before: readonly StoreRow[]): void =>
+  isOf(
+    ledger,
+    withLater(before, rowsOf(path), ({ position }) => position),
   )
-}
-
-/** As `countersign verify` of the folder finds it, with the checkpoints that were kept beside the store. */
-async function verified({
-  path,
-  keys,
-  folder,
-}: Site): Promise<{ readonly verdict: string; readonly faults: readonly string[]; readonly putBack?: number }> {
-  const chain = logKeyChain(keys)
-  const faults: string[] = []
-  const { result } = await verifyTarget(
-    { kind: 'store', name: path },
-    {
-      keys: {
-        ring: keys.ring,
-        runKeys: createRunKeys(keys.ring),
-        verifierKeys: (name) => chain.map((key) => noteVerifier(name, key).text),
-      },
-      findKey: (name) => ({ verifier: noteVerifier(name, chain[0] as never), whence: 'here' }) as never,
-      logIn: (beside) => openLogAtRest(beside, keys),
-      onFault: ({ code, stream, revision }) => faults.push(`${code} ${stream} @ ${revision}`),
-    },
-  )
-  assert.ok(folder.path.length > 0)
-  const { verdict, putBack: there } = result
-  return { verdict, faults, ...(there !== undefined && { putBack: there }) }
-}
-
-/** RFC 6962, from the headers, by another hand than that of the product. */
-function rootOf(headers: readonly string[]): string {
-  const sha = (...parts: readonly (string | Uint8Array)[]): Buffer =>
-    parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest()
-  const tree = (from: number, to: number): Buffer => {
-    if (to - from === 1) return sha(Uint8Array.of(0), headers[from] ?? '')
-    let half = 1
-    while (half * 2 < to - from) half *= 2
-    return sha(Uint8Array.of(1), tree(from, from + half), tree(from + half, to))
-  }
-  return tree(0, headers.length).toString('base64')
-}
-
-/** The tree of what was written before anything was lost, and of what came since. */
-function isOfAll({ path }: Site, { logs }: TestLogs, before: readonly StoreRow[]): void {
-  const checkpoint = logs.checkpoint('acme')
-  if (!checkpoint.ok) throw new Error(checkpoint.code)
-  const [, size = '0', root] = checkpoint.value.split('\n')
-  const known = new Set(before.map(({ position }) => position))
-  const all = [...before, ...rowsOf(path).filter(({ position }) => !known.has(position))]
-  const ofAcme = all.filter(({ stream }) => /^(?:run-acme\.|ledger-acme$|access-acme)/.test(stream))
-  assert.ok(Number(size) <= ofAcme.length)
-  assert.is(root, rootOf(ofAcme.slice(0, Number(size)).map(({ header }) => header)))
-  assert.is(logs.state('acme').published, Number(size))
-}
 
 const bodyAltered = ({ path }: Site, row: StoreRow): void =>
   tamper(path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1}', row.position))

@@ -55,7 +55,7 @@ export const beside = (path: string, change: (db: Sqlite.Database) => void): voi
   for (const { sql } of triggers) db.exec(sql)
   db.close()
 }
-export const withoutLog = ({ folder }: Site): void => {
+export const withoutLog = ({ folder }: Pick<Site, 'folder'>): void => {
   for (const suffix of ['', '-wal', '-shm']) rmSync(folder.file(`log.db${suffix}`), { force: true })
 }
 export const startedCode = async ({ ledger }: TestLogs, tenant: string): Promise<string> => {

@@ -17,6 +17,9 @@ export interface NoteFindings {
   readonly unknownKeys: number
 }
 
+/** Whether an event is acknowledged as lost for good. */
+export type IsAcknowledged = (place: { readonly stream: string; readonly revision: number }) => boolean
+
 export interface NoteRange {
   /** Group numbers; `after` is exclusive, `upTo` inclusive. */
   readonly after: number
@@ -28,18 +31,34 @@ export class NoteCheck {
   readonly #sessions: Sessions
   readonly #seal: NoteSeal
   readonly #chains: NoteChains
+  readonly #isAcknowledged: IsAcknowledged | undefined
   readonly #since = new Set<number>()
+  readonly #acknowledged = new Set<number>()
   #unknownKeys = 0
 
-  constructor(sessions: Sessions, seal: NoteSeal, options?: { readonly isPart?: boolean }) {
+  /** `isPart`: see `NoteChains`. `isAcknowledged`: absent if no event is. */
+  constructor(
+    sessions: Sessions,
+    seal: NoteSeal,
+    {
+      isPart = false,
+      isAcknowledged,
+    }: { readonly isPart?: boolean; readonly isAcknowledged?: IsAcknowledged | undefined } = {},
+  ) {
     this.#sessions = sessions
     this.#seal = seal
-    this.#chains = new NoteChains(options)
+    this.#chains = new NoteChains({ isPart })
+    this.#isAcknowledged = isAcknowledged
   }
 
   /** The last groups from before notes were written, as stated by writers. */
   get since(): ReadonlySet<number> {
     return this.#since
+  }
+
+  /** Attested groups of which every event is acknowledged as lost. */
+  get acknowledged(): ReadonlySet<number> {
+    return this.#acknowledged
   }
 
   async *pages({ after, upTo }: NoteRange): AsyncGenerator<NoteFindings, void> {
@@ -99,12 +118,25 @@ export class NoteCheck {
     for (const group of settled) {
       const gone = lostOf(group, found)
       lost.push(...gone)
-      if (gone.length === 0 && digestOf(group, found) !== group.digest)
+      if (this.#lacks(group) || gone.length > 0) continue
+      if (digestOf(group, found) !== group.digest)
         faults.push(
           `the events at position ${group.at[0]?.[0]} and behind it are not those that their writer put there`,
         )
     }
     return { lost, faults }
+  }
+
+  /** Whether an event of the group is acknowledged as lost: what is left of the group no longer has its digest. */
+  #lacks({ at }: SettledGroup): boolean {
+    const isAcknowledged = this.#isAcknowledged
+    if (isAcknowledged === undefined) return false
+    const are = at.flatMap(([, count, stream, revision]) =>
+      placesOf(revision, count).map((each) => isAcknowledged({ stream, revision: each })),
+    )
+    const [first] = at[0] ?? []
+    if (first !== undefined && !are.includes(false)) this.#acknowledged.add(Math.floor(first / GROUP_SIZE))
+    return are.includes(true)
   }
 }
 
@@ -142,9 +174,14 @@ export interface GroupRows {
   readonly unnoted: number
 }
 
-/** Summarizes the rows of the groups, up to a given group. */
-export async function groupRows(sessions: Sessions, upTo: number): Promise<GroupRows> {
+/** Summarizes the rows of the groups, up to a given group. Groups that are `acknowledged` as lost need no event. */
+export async function groupRows(
+  sessions: Sessions,
+  upTo: number,
+  acknowledged: ReadonlySet<number>,
+): Promise<GroupRows> {
   const s = sessions.target.schema
+  const noEvent = 'events IS NULL AND writer IS NOT NULL AND grp <> ALL ($3::bigint[])'
   const [row] = await read(
     sessions,
     `WITH since AS (SELECT value AS grp FROM ${s}.meta WHERE name = '${NOTED_AFTER}'),
@@ -156,10 +193,10 @@ export async function groupRows(sessions: Sessions, upTo: number): Promise<Group
       )
     SELECT (SELECT grp FROM since) AS since,
       count(*) FILTER (WHERE NOT has_row AND is_before IS NOT TRUE) AS no_row, min(grp) FILTER (WHERE NOT has_row AND is_before IS NOT TRUE) AS no_row_first,
-      count(*) FILTER (WHERE events IS NULL AND writer IS NOT NULL) AS no_event, min(grp) FILTER (WHERE events IS NULL AND writer IS NOT NULL) AS no_event_first,
+      count(*) FILTER (WHERE ${noEvent}) AS no_event, min(grp) FILTER (WHERE ${noEvent}) AS no_event_first,
       coalesce(sum(events) FILTER (WHERE NOT has_row AND is_before), 0)::bigint AS before,
       coalesce(sum(events) FILTER (WHERE has_row AND writer IS NULL), 0)::bigint AS unnoted FROM joined`,
-    [(upTo + 1) * GROUP_SIZE, upTo + 1],
+    [(upTo + 1) * GROUP_SIZE, upTo + 1, [...acknowledged]],
   )
   const [since, before, unnoted] = [row?.since, row?.before, row?.unnoted].map(Number)
   return {

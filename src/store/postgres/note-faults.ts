@@ -4,7 +4,7 @@
  */
 import { parsePosition } from '../decimal-position.ts'
 import type { LostEvents, NoteSeal, Position } from '../event-store.ts'
-import { type GroupRows, groupRows, NoteCheck } from './group-check.ts'
+import { type GroupRows, groupRows, type IsAcknowledged, NoteCheck } from './group-check.ts'
 import { settledFor } from './reads.ts'
 import { GROUP_SIZE } from './schema.ts'
 import { read, type Sessions } from './sessions.ts'
@@ -16,6 +16,8 @@ export interface NoteScan {
   readonly onUnattested: (text: string) => void
   /** Position after which events were attested, as known from a source outside the store. */
   readonly attestedAfter?: Position | undefined
+  /** Absent: no event is. */
+  readonly isAcknowledged?: IsAcknowledged | undefined
 }
 
 export interface NoteFault {
@@ -29,10 +31,10 @@ export interface NoteFault {
 export async function* noteFaults(
   sessions: Sessions,
   { writersMs }: Timings,
-  { seal, onUnattested, attestedAfter }: NoteScan,
+  { seal, onUnattested, attestedAfter, isAcknowledged = () => false }: NoteScan,
 ): AsyncGenerator<readonly NoteFault[], void> {
   const upTo = Math.floor((await settledFor(sessions, writersMs)) / GROUP_SIZE)
-  const check = new NoteCheck(sessions, seal)
+  const check = new NoteCheck(sessions, seal, { isAcknowledged })
   let unknownKeys = 0
   const named = new Set<string>()
   for await (const page of check.pages({ after: 0, upTo })) {
@@ -41,13 +43,13 @@ export async function* noteFaults(
     // Two writers may have attested the same event.
     const lost = new Map(page.lost.filter(({ position }) => !named.has(position)).map((each) => [each.position, each]))
     for (const position of lost.keys()) named.add(position)
-    yield await lostFaults(sessions, [...lost.values()])
+    yield await lostFaults(sessions, splitAt([...lost.values()], isAcknowledged), isAcknowledged)
   }
   if (unknownKeys > 0) {
     const message = `${unknownKeys} notes of groups are sealed with keys that these keys lack: use the newest key file`
     yield [{ code: 'key-missing', message }]
   }
-  const rows = await groupRows(sessions, upTo)
+  const rows = await groupRows(sessions, upTo, check.acknowledged)
   yield [...rowFaults(rows, check.since), ...laterFaults(rows, attestedAfter)]
   for (const text of unattested(rows)) onUnattested(text)
 }
@@ -56,8 +58,25 @@ function noteFault(message: string): NoteFault {
   return { code: 'group-notes', message }
 }
 
-/** If a later event of the stream exists, the check of the stream itself reports the gap. */
-async function lostFaults(sessions: Sessions, lost: readonly LostEvents[]): Promise<readonly NoteFault[]> {
+/** One by one where any of the events is acknowledged, so that each can be judged by itself. */
+function splitAt(lost: readonly LostEvents[], isAcknowledged: IsAcknowledged): readonly LostEvents[] {
+  return lost.flatMap((each) => {
+    const single = Array.from({ length: each.events }, (_, place) => ({
+      ...each,
+      revision: each.revision + place,
+      position: String(parsePosition(each.position) + place),
+      events: 1,
+    }))
+    return single.some(isAcknowledged) ? single : [each]
+  })
+}
+
+/** If a later event of the stream exists, the check of the stream itself reports the gap; it reports what is acknowledged as well. */
+async function lostFaults(
+  sessions: Sessions,
+  lost: readonly LostEvents[],
+  isAcknowledged: IsAcknowledged,
+): Promise<readonly NoteFault[]> {
   if (lost.length === 0) return []
   const table = `${sessions.target.schema}.events`
   const rows = await read(
@@ -71,7 +90,7 @@ async function lostFaults(sessions: Sessions, lost: readonly LostEvents[]): Prom
     const { elsewhere, is_within: isWithin } = rows[at] ?? {}
     if (elsewhere != null)
       return [noteFault(`${stream} @ ${revision} lies at position ${elsewhere}, and its writer put it at ${position}`)]
-    if (isWithin === true) return []
+    if (isWithin === true || isAcknowledged({ stream, revision })) return []
     const count = events === 1 ? 'this event is' : `${events} events from here on are`
     const message = `${count} gone: the writer attested what it put at position ${position}`
     return [{ code: 'missing', message, stream, revision }]

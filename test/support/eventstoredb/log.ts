@@ -46,6 +46,8 @@ export class EventLog {
   /** Ids the node remembers; a real one forgets the oldest, and all of them when it restarts. */
   readonly #ids = new Map<string, LoggedEvent>()
   readonly #listeners = new Set<() => void>()
+  /** By position. They keep their index in all lists, which readers count by. */
+  readonly #lost = new Set<bigint>()
   #nextPosition = FIRST_POSITION
 
   onAppended(listener: () => void): () => void {
@@ -122,6 +124,28 @@ export class EventLog {
     this.#nextPosition = gone[0]?.position ?? this.#nextPosition
   }
 
+  /** As in a chunk that somebody rewrote without this event: reads pass over its place, which stays taken. */
+  lose({ position }: LoggedEvent): void {
+    this.#lost.add(position)
+  }
+
+  isLost({ position }: LoggedEvent): boolean {
+    return this.#lost.has(position)
+  }
+
+  putBack({ position }: LoggedEvent): void {
+    this.#lost.delete(position)
+  }
+
+  /** As in a chunk that somebody rewrote with another content of this event. */
+  alter(event: LoggedEvent, changed: Partial<Pick<LoggedEvent, 'data' | 'metadata'>>): void {
+    const isIt = ({ position }: LoggedEvent): boolean => position === event.position
+    for (const list of [this.all, this.#streams.get(event.stream)?.events ?? []]) {
+      const at = list.findIndex(isIt)
+      if (at >= 0) list[at] = { ...event, ...changed }
+    }
+  }
+
   /** The events that reads show; a string says why there is nothing to read. */
   visible(name: string): readonly LoggedEvent[] | 'missing' | 'deleted' {
     const stream = this.#streams.get(name)
@@ -130,12 +154,18 @@ export class EventLog {
     const { truncateBefore, maxCount } = this.#retention(name)
     const counted = maxCount === undefined ? 0 : stream.events.length - maxCount
     const first = Math.max(truncateBefore, counted, stream.scavenged ?? 0)
-    return stream.events.slice(first)
+    const left = stream.events.slice(first)
+    if (this.#lost.size === 0) return left
+    const found = left.filter((event) => !this.isLost(event))
+    return found.length === 0 && left.length > 0 ? 'missing' : found
   }
 
   /** The range of a long stream without a copy of all of it. */
   range(events: readonly LoggedEvent[], from: bigint, count: number): readonly LoggedEvent[] {
-    const start = Math.max(Number(from - (events[0]?.revision ?? 0n)), 0)
+    const start =
+      this.#lost.size === 0
+        ? Math.max(Number(from - (events[0]?.revision ?? 0n)), 0)
+        : events.filter(({ revision }) => revision < from).length
     return events.slice(start, start + count)
   }
 

@@ -88,8 +88,10 @@ function fromStream({ log }: NodeParts, options: ReadReq.Options): readonly Logg
   const count = Math.min(Number(options.getCount()), events.length)
   if (options.getReadDirection() === BACKWARDS) {
     const last = of?.hasRevision() === true ? BigInt(of.getRevision()) : (events.at(-1)?.revision ?? 0n)
-    const first = last - BigInt(count) + 1n
-    return events.filter(({ revision }) => revision <= last && revision >= first).toReversed()
+    return events
+      .filter(({ revision }) => revision <= last)
+      .slice(-count)
+      .toReversed()
   }
   if (of?.hasEnd() === true) return []
   return log.range(events, of?.hasRevision() === true ? BigInt(of.getRevision()) : 0n, count)
@@ -107,7 +109,7 @@ function fromAll({ log }: NodeParts, options: ReadReq.Options): readonly LoggedE
   for (let index = backwards ? at - 1 : at; found.length < count; index += backwards ? -1 : 1) {
     const event = log.all[index]
     if (event === undefined) break
-    if (filter.lets(event)) found.push(event)
+    if (filter.lets(event) && !log.isLost(event)) found.push(event)
   }
   return found
 }
@@ -170,6 +172,7 @@ async function subscription(parts: NodeParts, call: ReadCall, options: ReadReq.O
     follower.index += 1
     looked += 1
     await parts.faults.pass()
+    if (parts.log.isLost(event)) continue
     if (filter.lets(event)) {
       if (!(await send(call, eventMessage(event)))) return
       parts.sent.subscription += 1

@@ -1,0 +1,146 @@
+/**
+ * @module A store of any backend that keeps its events between ledgers, and what somebody with access to its medium does to it: events are taken away,
+ * altered and put back. What it holds is read from the medium, not through the store.
+ */
+import { canonicalJson } from '../../src/signing/canonical-json.ts'
+import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import { GROUP_NOTES, ringSeal } from '../../src/signing/note-seal.ts'
+import type { EventStore } from '../../src/store/event-store.ts'
+import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import type { LoggedEvent } from './eventstoredb/log.ts'
+import { type EventStoreNode, startNode } from './eventstoredb-node.ts'
+import { beside } from './lossy-site.ts'
+import { owner, schemaOf } from './postgres-owner.ts'
+import { newPostgresUrl } from './postgres-store.ts'
+import { rowsOf } from './tamper.ts'
+import type { TempFolder } from './temp-folder.ts'
+import type { TestStoreKind } from './test-store.ts'
+
+/** An event as it is on the medium. */
+export interface MediumRow {
+  /** Of this event alone, in the order of the store. */
+  readonly at: string
+  readonly stream: string
+  readonly revision: number
+  readonly header: string
+  readonly data: string
+}
+
+/** All of it may be done while a ledger is open. */
+export interface LossyStore extends AsyncDisposable {
+  readonly url: string
+  open(keys: LedgerKeys): Promise<EventStore>
+  rows(): Promise<readonly MediumRow[]>
+  /** Taken away; `putBack` restores it, byte for byte. */
+  remove(row: MediumRow): Promise<void>
+  putBack(row: MediumRow): Promise<void>
+  /** Another header or body in its place. */
+  alter(row: MediumRow, changed: Partial<Pick<MediumRow, 'header' | 'data'>>): Promise<void>
+}
+
+/** `folder` holds the store of a backend in a file. */
+export async function lossyStore(kind: Exclude<TestStoreKind, 'memory'>, folder: TempFolder): Promise<LossyStore> {
+  if (kind === 'postgres') return onPostgres()
+  return kind === 'sqlite' ? onSqlite(folder.file('store.db')) : onNode(await startNode())
+}
+
+function onSqlite(path: string): LossyStore {
+  const gone = new Map<string, (typeof all)[number]>()
+  let all = [] as ReturnType<typeof rowsOf>
+  return {
+    url: path,
+    open: () => openSqliteStore({ path }),
+    rows: async () => {
+      all = rowsOf(path)
+      return all.map(({ position, ...row }) => ({ at: String(position), ...row }))
+    },
+    remove: async ({ at }) => {
+      const row = all.find(({ position }) => String(position) === at)
+      if (row !== undefined) gone.set(at, row)
+      beside(path, (db) => db.prepare('DELETE FROM events WHERE position = ?').run(at))
+    },
+    putBack: async ({ at }) => {
+      const { stream: _, ...row } = gone.get(at) ?? { stream: '' }
+      const names = 'position, stream_id, revision, header, salt, data, request'
+      const values = names.replaceAll(/\w+/g, '@$&')
+      beside(path, (db) => db.prepare(`INSERT INTO events (${names}) VALUES (${values})`).run(row))
+    },
+    alter: async ({ at, ...row }, changed) => {
+      const { header, data } = { ...row, ...changed }
+      beside(path, (db) =>
+        db.prepare('UPDATE events SET header = ?, data = ? WHERE position = ?').run(header, data, at),
+      )
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+async function onPostgres(): Promise<LossyStore> {
+  const url = await newPostgresUrl()
+  const db = await owner(url)
+  const events = `${schemaOf(url)}.events`
+  // No trigger fires in this session.
+  await db.query('SET session_replication_role = replica')
+  const columns = 'position, stream, revision, header, salt, data, request'
+  await db.query(`CREATE TEMPORARY TABLE gone AS SELECT ${columns} FROM ${events} LIMIT 0`)
+  return {
+    url,
+    open: async (keys) => {
+      const store = await openPostgresStore({ url })
+      store.noteWith?.(ringSeal(() => keys.ring, GROUP_NOTES))
+      return store
+    },
+    rows: async () => {
+      const sql = `SELECT position::text AS at, stream, revision::integer, header, data FROM ${events} ORDER BY position`
+      return (await db.query<MediumRow>(sql)).rows
+    },
+    remove: async ({ at }) => {
+      await db.query(`INSERT INTO gone SELECT ${columns} FROM ${events} WHERE position = $1`, [at])
+      await db.query(`DELETE FROM ${events} WHERE position = $1`, [at])
+    },
+    putBack: async ({ at }) => {
+      await db.query(`INSERT INTO ${events} (${columns}) SELECT * FROM gone WHERE position = $1`, [at])
+    },
+    alter: async ({ at, ...row }, changed) => {
+      const { header, data } = { ...row, ...changed }
+      await db.query(`UPDATE ${events} SET header = $2, data = $3 WHERE position = $1`, [at, header, data])
+    },
+    [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
+  }
+}
+
+function onNode(node: EventStoreNode): LossyStore {
+  const { log } = node
+  const eventAt = ({ at }: MediumRow): LoggedEvent => {
+    const found = log.all.find(({ position }) => String(position) === at)
+    if (found === undefined) throw new Error(`no event at ${at}`)
+    return found
+  }
+  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
+  return {
+    url: node.url,
+    open: () => openEventStoreDbStore({ url: node.url, canonical: canonicalJson }),
+    rows: async () =>
+      log.all
+        .filter((event) => !event.stream.startsWith('$') && !log.isLost(event))
+        .map(({ position, stream, revision, metadata, data }) => ({
+          ...{ at: String(position), stream, revision: Number(revision), data: text(data) },
+          header: canonicalJson(JSON.parse(text(metadata)).header),
+        })),
+    remove: async (row) => log.lose(eventAt(row)),
+    putBack: async (row) => log.putBack(eventAt(row)),
+    alter: async (row, { header, data }) => {
+      const event = eventAt(row)
+      const before = JSON.parse(text(event.metadata))
+      log.alter(event, {
+        ...(data !== undefined && { data: Buffer.from(data) }),
+        ...(header !== undefined && {
+          metadata: Buffer.from(JSON.stringify({ ...before, header: JSON.parse(header) })),
+        }),
+      })
+    },
+    [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
+  }
+}
