@@ -8,6 +8,7 @@ import { BODY_FACTS, type BodyFact, type EventType, factIn, type Rating } from '
 import { declarationOf } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { type Mark, marksOf } from '../schemas/marks.ts'
 import { hasPart } from '../schemas/one-case.ts'
 import type { Verdict } from '../schemas/verdict.ts'
 
@@ -20,6 +21,8 @@ export interface EventFacts extends Readonly<Partial<Record<BodyFact, string>>> 
   readonly verdict?: Verdict
   /** Rules of findings, or codes of refusals. */
   readonly rules: readonly string[]
+  /** Of an accepted handoff. */
+  readonly marks: readonly Mark[]
 }
 
 /** Facts from a call's claim that its later events lack, because they name only the call. */
@@ -39,6 +42,7 @@ export function eventFacts(header: Header, data: JsonObject, call: CallFacts = {
     kid,
     principal: header.principal ?? actor,
     rules: rulesOf(declared, data),
+    marks: NO_MARKS,
   }
   if (call.agent !== undefined) facts.agent = call.agent
   if (call.tool !== undefined) facts.tool = call.tool
@@ -48,8 +52,11 @@ export function eventFacts(header: Header, data: JsonObject, call: CallFacts = {
   }
   const verdict = declared && ratingOf(declared, data).verdict
   if (verdict) facts.verdict = verdict
+  if (verdict === 'accepted') facts.marks = marksOf(data)
   return facts
 }
+
+const NO_MARKS: readonly Mark[] = []
 
 /** Rating of an event for reviewers: its verdict, whether the action succeeded, and how urgently a person should look. */
 export function ratingOf({ rating }: Pick<EventType, 'rating'>, data: JsonObject): Rating {

@@ -20,8 +20,11 @@ import {
 
 type Accepted = EventBody<'EnvelopeAccepted'>
 
+/** The part of a run that suspects need. */
+export type SuspectFold = Pick<RunState, 'suspects' | 'context'>
+
 /** Must run before the context is folded: paths refer to the context that the handoff was judged against. */
-export function foldSuspects(state: RunState, data: Accepted, header: Header): void {
+export function foldSuspects(state: SuspectFold, data: Accepted, header: Header): void {
   const { revision } = header
   for (const { id, by } of data.suspectsClosed ?? []) close(state, id, { by, revision, step: data.step })
   const raised = suspectFindings(data)
@@ -45,14 +48,14 @@ export function suspectFindings({ findings = [] }: Pick<Accepted, 'findings'>): 
 }
 
 /** Makes room by removing suspects that a person closed, since nothing reopens those. */
-function roomFor(state: RunState, wanted: number): number {
+function roomFor(state: SuspectFold, wanted: number): number {
   if (state.suspects.length + wanted > SUSPECTS_LISTED_MAX)
     state.suspects = state.suspects.filter(({ closed }) => closed?.by !== 'person')
   return Math.max(0, SUSPECTS_LISTED_MAX - state.suspects.length)
 }
 
 function placeOf(
-  { context }: RunState,
+  { context }: SuspectFold,
   { path, rule, before, after }: Finding,
 ): Pick<SuspectState, 'path' | 'place' | 'rule' | 'before' | 'after'> {
   const tokens = parsePointer(path)
@@ -69,17 +72,17 @@ function isShort(value: Json | undefined): value is Json {
   return value !== undefined && JSON.stringify(value).length <= SUSPECT_VALUE_MAX_CHARS
 }
 
-export function foldReview(state: RunState, { suspects }: EventBody<'SuspectReviewed'>, { revision }: Header): void {
+export function foldReview(state: SuspectFold, { suspects }: EventBody<'SuspectReviewed'>, { revision }: Header): void {
   for (const id of suspects) close(state, id, { by: 'person', revision })
 }
 
-function close(state: RunState, id: string, closed: NonNullable<SuspectState['closed']>): void {
+function close(state: SuspectFold, id: string, closed: NonNullable<SuspectState['closed']>): void {
   const suspect = state.suspects.find((each) => each.id === id)
   if (suspect !== undefined && suspect.closed === undefined) suspect.closed = closed
 }
 
 /** Removes suspects raised by the undone handoffs and reopens those that they closed. */
-export function rewindSuspects(state: RunState, toStep: number): void {
+export function rewindSuspects(state: SuspectFold, toStep: number): void {
   state.suspects = state.suspects
     .filter(({ step }) => step <= toStep)
     .map(({ closed, ...suspect }) =>

@@ -212,6 +212,8 @@ export const AUDIT_FIELDS = {
       ruleContains: byPart('rule', 'Rule', 'index', 'with a finding or a refusal whose rule or code has this in it'),
     },
   },
+  /** What an accepted handoff is to be looked at for (`schemas/marks.ts`). */
+  marks: { column: 'list' },
   /** The writer's clock was behind the time of the previous event. */
   clocked: { column: 'flag' },
   /** Has no column; searches all the names. */

@@ -5,6 +5,7 @@ import { ExportIssued } from '../events/export-issued.ts'
 import { ExportStarted } from '../events/export-started.ts'
 import { TokenIssued } from '../events/token-issued.ts'
 import { EVENTS } from '../events.ts'
+import { MARKS, SUSPECT_STATUSES } from '../marks.ts'
 import { Currency, Digest, Name, RunId } from '../names.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../run-status.ts'
 import { JsonRecord, Uuid } from '../values.ts'
@@ -39,6 +40,7 @@ const EVENT_ROW = {
   model: Name.optional(),
   verdict: Verdict.optional().describe('What the event says of what was asked.'),
   rules: list(z.string()).describe('Rules that refused or warned, and codes of refusals.'),
+  marks: list(z.enum(MARKS)).optional().describe('Why an accepted handoff is to be looked at.'),
   event: Uuid.describe('Id of the event.'),
   digest: Digest,
   seal: Seal,
@@ -154,6 +156,14 @@ const status = <Status extends readonly [string, ...string[]]>(...statuses: Stat
 export const AUDIT_ANSWERS = {
   events: page('Events', EventRow),
   rejections: page('Rejections', EventRow.extend({ rewind: Rewind.nullable() })),
+  suspects: page(
+    'Suspects',
+    EventRow.extend({
+      status: z.enum(SUSPECT_STATUSES).describe('Where it stands.'),
+      suspects: Count.describe('Count of its changes that nothing explained.'),
+      open: Count.describe('Those of them that nothing has explained since and nobody has reviewed.'),
+    }),
+  ),
   'open-calls': page('OpenCalls', status('claimed', 'in-doubt')),
   'open-reservations': page('OpenReservations', status('open', 'expired')),
   'open-compensations': page('OpenCompensations', EventRow),

@@ -130,7 +130,7 @@ export function reportText(made: RunReport, paint: Paint): string {
   ]
   const parts: readonly [string, readonly JsonObject[], readonly string[]][] = [
     ['Who acted, for whom', made.people, ['actor', 'principal', 'events', 'sealsBroken']],
-    ['Handoffs', made.handoffs, ['time', 'revision', 'agent', 'rules']],
+    ['Handoffs', made.handoffs, ['time', 'revision', 'agent', 'marks', 'rules']],
     ['Refused handoffs', made.rejections, ['time', 'revision', 'agent', 'rules', 'rewind']],
     ['Refused requests', made.refusals, ['time', 'revision', 'actor', 'rules', 'detail']],
     ['Calls', made.calls, ['tool', 'status', 'attempt', 'agent', 'callId']],

@@ -4,6 +4,7 @@
  */
 import type { AuditRow } from '../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../schemas/event-query.ts'
+import type { Mark } from '../../schemas/marks.ts'
 import type { DerivedFile } from './derived-file.ts'
 import type { Position } from './event-store.ts'
 
@@ -64,6 +65,8 @@ export interface AuditFilter extends Omit<EventQuery, 'text'> {
   readonly reservation?: string
   /** Only events whose writer had a clock that was behind. */
   readonly clocked?: boolean
+  /** Only accepted handoffs with this mark. */
+  readonly mark?: Mark
 }
 
 export interface LeafPage {

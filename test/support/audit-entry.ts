@@ -10,7 +10,14 @@ export function auditEntry(leaf: number, facts: EntryFacts, charges: readonly Ch
   return {
     row: {
       ...{ tenant, type: 'EnvelopeAccepted', actor: 'a', principal: 'a', kid: 'k' },
-      ...{ position: String(leaf), id: `e${leaf}`, clocked: false, rules: [], stream: `run-${tenant}.${facts.run}` },
+      ...{
+        position: String(leaf),
+        id: `e${leaf}`,
+        clocked: false,
+        rules: [],
+        marks: [],
+        stream: `run-${tenant}.${facts.run}`,
+      },
       ...facts,
       leaf,
     },

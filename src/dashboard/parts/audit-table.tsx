@@ -11,6 +11,8 @@ import { StatusBadge } from './status-badge.tsx'
 
 const TITLES: Readonly<Record<string, string>> = {
   rejections: 'Refused handoffs',
+  'would-refuse': 'Accepted, as the policy only records',
+  suspects: 'Handoffs with suspects',
   violations: 'Boundary violations',
   access: 'Who read and exported',
   verifications: 'Verification history',

@@ -26,6 +26,7 @@ import { AUDIT_QUERIES, type AuditQueryDefinition } from './audit-queries.ts'
 import type { AsOf, AuditPage, AuditQuestion, MatchedEvent, PlannedQuestion } from './audit-reads.ts'
 import { largestSpend, spendAnswer } from './audit-spend.ts'
 import { spendBy } from './question-fault.ts'
+import { withSuspects } from './suspect-status.ts'
 import { windowedRows } from './windowed-rows.ts'
 
 /** Number of rows on a page of `matchedPage`. */
@@ -109,6 +110,8 @@ async function answerOf(deps: GroupDeps, request: IndexQuestion): Promise<GroupA
       return listed(deps, request, (page) => index.rows(view, filter, page))
     case 'rejections':
       return withRewinds(deps, view.tenant, await listed(deps, request, (page) => index.rows(view, filter, page)))
+    case 'suspects':
+      return withSuspects(deps, request, await listed(deps, request, (page) => index.rows(view, filter, page)))
     case 'open-calls':
       return open(deps, request, (page) => index.openCalls(view, filter, page), 'ToolCallInDoubt')
     case 'open-reservations':

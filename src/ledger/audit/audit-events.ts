@@ -82,10 +82,11 @@ async function readRange(
 /** The event as a list item; `phrases` adds a snippet around the matched words. */
 export function eventBody(found: AuditEvent, phrases?: Phrases): JsonObject {
   const { row, header, data, digest, seal } = found
-  const { tenant: _, stream, clocked: __, id, position: ___, principal: ____, ...facts } = row
+  const { tenant: _, stream, clocked: __, id, position: ___, principal: ____, marks, ...facts } = row
   const snippet = phrases === undefined ? undefined : snippetOf(phrases, data)
   return {
     ...facts,
+    ...(marks.length > 0 && { marks }),
     ...(row.run === undefined && { stream }),
     event: id,
     ...(header.principal !== undefined && { principal: header.principal }),

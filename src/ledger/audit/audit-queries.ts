@@ -6,6 +6,7 @@ import type { AuditFilter } from '../../store/audit-index.ts'
 export type AuditShape =
   | 'events'
   | 'rejections'
+  | 'suspects'
   | 'open-calls'
   | 'open-reservations'
   | 'open-compensations'
@@ -20,7 +21,7 @@ export interface AuditQueryDefinition {
   readonly shape: AuditShape
   readonly filters: readonly FilterName[]
   /** Conditions that are always added to those of the caller. */
-  readonly preset?: Pick<AuditFilter, 'types' | 'verdict' | 'rule' | 'clocked'>
+  readonly preset?: Pick<AuditFilter, 'types' | 'verdict' | 'rule' | 'clocked' | 'mark'>
   /** Members of a row that a table shows, in this order. */
   readonly columns: readonly string[]
   /** Filters that the query requires. */
@@ -86,6 +87,20 @@ export const AUDIT_QUERIES = {
     filters: by('run', 'who', 'rule', 'any', 'key', 'when', 'text'),
     preset: { types: ['EnvelopeRejected'] },
     columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'rules', 'rewind', 'seal'],
+  },
+  'would-refuse': {
+    summary: 'Handoffs that were accepted only because the policy records (`enforce: "record"`), by which rules',
+    shape: 'events',
+    filters: by('run', 'who', 'rule', 'any', 'key', 'when', 'text'),
+    preset: { types: ['EnvelopeAccepted'], mark: 'would-refuse' },
+    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'rules', 'marks', 'seal'],
+  },
+  suspects: {
+    summary: 'Handoffs with changes that nothing explained, and how many of these were still open',
+    shape: 'suspects',
+    filters: by('run', 'who', 'rule', 'any', 'key', 'when', 'text'),
+    preset: { types: ['EnvelopeAccepted'], mark: 'suspect' },
+    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'rules', 'status', 'open', 'suspects', 'seal'],
   },
   violations: {
     summary: 'Handoffs that wrote outside the boundary of their agent',
@@ -183,6 +198,7 @@ export type AuditQueryName = keyof typeof AUDIT_QUERIES
 const ORDERED: ReadonlySet<AuditShape> = new Set([
   'events',
   'rejections',
+  'suspects',
   'access',
   'open-calls',
   'open-reservations',

@@ -34,6 +34,7 @@ export function rowOf(place: Place, facts: EventFacts, claim: Claim): AuditRow {
     model: facts.model,
     verdict: facts.verdict,
     rules: facts.rules,
+    marks: facts.marks,
     clocked: place.clocked,
   }
   return row as AuditRow

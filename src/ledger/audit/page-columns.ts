@@ -2,6 +2,7 @@
 
 import type { EventFacts } from '../../../projections/event-facts.ts'
 import { type JsonObject, parseJson } from '../../../schemas/json.ts'
+import { MARKS, type Mark } from '../../../schemas/marks.ts'
 import { parseStream } from '../../../schemas/names.ts'
 import type { Verdict } from '../../../schemas/verdict.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
@@ -22,7 +23,7 @@ export interface PageColumns {
 }
 
 /** Number of texts that `addTexts` adds per record. */
-const WIDTH = 19
+const WIDTH = 20
 /** Marks a record of a stream without rows, whose fields are never read. */
 const UNSAID = -1
 
@@ -52,10 +53,11 @@ export function columnsOf(page: readonly ReadRecord[]): PageColumns | undefined 
 }
 
 function addTexts(texts: (string | undefined)[], { id, facts, call, charged, text }: IndexFields): void {
-  const { type, time, actor, principal, kid, verdict, rules } = facts
+  const { type, time, actor, principal, kid, verdict, rules, marks } = facts
   texts.push(id, call, text, charged && JSON.stringify(charged))
   texts.push(type, time, actor, principal, kid, verdict, rules.length === 0 ? undefined : JSON.stringify(rules))
   const { agent, tool, approval, reservation, compensates, provider, model } = facts
+  texts.push(marks.length === 0 ? undefined : marks.join())
   texts.push(agent, tool, facts.call, approval, reservation, compensates, provider, model)
 }
 
@@ -101,6 +103,7 @@ function saidAt(texts: readonly (string | undefined)[], from: number, clocked: b
     kid: texts[at++] ?? '',
     verdict: texts[at++] as Verdict | undefined,
     rules: rulesIn(texts[at++]),
+    marks: marksIn(texts[at++]),
     agent: texts[at++],
     tool: texts[at++],
     call: texts[at++],
@@ -113,6 +116,8 @@ function saidAt(texts: readonly (string | undefined)[], from: number, clocked: b
   const part = charged === undefined ? undefined : (parseJson(charged) as JsonObject)
   return { id, clocked, call, text, charged: part, facts: facts as EventFacts }
 }
+
+const marksIn = (text = ''): readonly Mark[] => MARKS.filter((mark) => text.split(',').includes(mark))
 
 const NO_RULES: readonly string[] = []
 

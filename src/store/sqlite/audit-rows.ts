@@ -74,9 +74,10 @@ export function conditionsOf(view: AuditView, filter: AuditFilter, { elsewhere =
     if (field === 'words' || field === 'names') return []
     return [compare === 'part' ? partOf(field) : condition(each, columnOf(field), value)]
   })
-  const { reservation, clocked } = filter
+  const { reservation, clocked, mark } = filter
   if (reservation !== undefined) used.push({ sql: 'e.reservation = ?', values: [reservation] })
   if (clocked === true) used.push({ sql: 'e.clocked = 1', values: [] })
+  if (mark !== undefined) used.push(listed('e.marks', mark))
   const all: readonly Conditions[] = [{ sql: 'e.tenant = ? AND e.leaf < ?', values: [tenant, size] }, ...used]
   return { sql: all.map(({ sql }) => sql).join(' AND '), values: all.flatMap(({ values }) => values) }
 }
@@ -94,6 +95,8 @@ export function eventsBy(
   const filters = Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   if (filters.includes('types') && filters.every((name) => WITH_TYPES.has(name)))
     return 'events e INDEXED BY events_type'
+  if (filters.includes('mark') && filters.every((name) => name === 'mark' || WITH_TYPES.has(name)))
+    return 'events e INDEXED BY events_marks'
   if (along === undefined || WITH_INDEX.some((name) => filter[name] !== undefined)) return 'events e'
   const { view, names } = along
   const named = INDEXED_NAMES.find((name) => {
@@ -106,9 +109,14 @@ export function eventsBy(
 function condition({ compare }: NamedFilter, column: string, value: string | readonly string[]): Conditions {
   if (compare === 'in') return among(column, [value].flat())
   if (compare !== 'contains') return { sql: `${column} ${compare} ?`, values: [value] }
+  return listed(column, String(value))
+}
+
+/** Whether one text of a list column is this one. */
+function listed(column: string, text: string): Conditions {
   return {
     sql: `${column} IS NOT NULL AND instr(${column}, ?) > 0`,
-    values: [LIST_BORDER + listText(String(value)) + LIST_BORDER],
+    values: [LIST_BORDER + listText(text) + LIST_BORDER],
   }
 }
 

@@ -51,6 +51,7 @@ CREATE INDEX events_revision ON events (tenant, run, revision, leaf, time, type)
 CREATE INDEX events_time ON events (tenant, time);
 CREATE INDEX events_rules ON events (tenant, leaf) WHERE rules IS NOT NULL;
 CREATE INDEX events_ends ON events (tenant, run, leaf) WHERE ${ENDS_A_RUN};
+CREATE INDEX events_marks ON events (tenant, leaf) WHERE marks IS NOT NULL;
 CREATE INDEX events_clocked ON events (tenant, leaf) WHERE clocked = 1;
 CREATE TABLE charges (
   seq INTEGER NOT NULL,

@@ -11,6 +11,7 @@ export const OF_CALLS = [
   ...['ResultNotRecorded', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'ChildRunStarted'],
   ...['BudgetReserved', 'UsageRecorded'],
 ]
+export const HANDED = 'EnvelopeAccepted'
 export const REJECTED = 'EnvelopeRejected'
 export const REWOUND = 'RunRewound'
 export const UNDONE_NOT = ['CompensationFailed', 'CompensationInDoubt']
@@ -63,6 +64,7 @@ export interface AskedFacts {
   readonly provider: string | undefined
   readonly model: string | undefined
   readonly verdict: string | undefined
+  readonly marks: readonly string[] | undefined
   readonly rules: readonly string[]
 }
 
@@ -81,6 +83,7 @@ export function factsOf({ header, data }: BundleEvent, claim: CallClaim = {}): A
     provider: factIn(data.provider, 'provider') ?? factIn(data.usage, 'provider'),
     model: factIn(data.model, 'model') ?? factIn(data.usage, 'model'),
     verdict: typeof says === 'function' ? says(data) : says,
+    marks: says === 'accepted' ? marksIn(data) : undefined,
     rules: rulesIn(type, data).map((rule) => rule.replaceAll('\n', ' ')),
   }
 }
@@ -93,7 +96,18 @@ function rulesIn(type: string, { code, findings }: JsonObject): readonly string[
     : []
 }
 
-type Compared = Exclude<keyof AskedFacts, 'type' | 'time' | 'rules' | 'reservation' | 'compensates'>
+/** Findings of an accepted handoff that ask for a look, in the order in which a row says them. */
+function marksIn(data: JsonObject): readonly string[] | undefined {
+  const findings = Array.isArray(data.findings) ? data.findings.filter(isJsonObject) : []
+  const marks = []
+  if (data.suspectsTotal !== undefined || findings.some(isSuspect)) marks.push('suspect')
+  if (findings.some(({ wouldRefuse }) => wouldRefuse === true)) marks.push('would-refuse')
+  return marks.length === 0 ? undefined : marks
+}
+
+export const isSuspect = ({ suspect, severity }: JsonObject): boolean => suspect === true && severity !== 'info'
+
+type Compared = Exclude<keyof AskedFacts, 'type' | 'time' | 'rules' | 'marks' | 'reservation' | 'compensates'>
 
 /** Members of a filter that are compared as they are. */
 const COMPARED = 'run actor principal kid agent tool call approval provider model verdict'.split(

@@ -90,6 +90,7 @@ const callName = ({ stream }: Header, { callId }: JsonObject): string => `${call
 export interface EventRowsKind {
   readonly fixed?: EventQuery
   readonly clocked?: boolean
+  readonly mark?: string
   readonly rewinds?: boolean
 }
 
@@ -105,16 +106,21 @@ export class EventRows {
   #words: AnswerQuestion['words']
   #claims = new Claims()
   #isClocked: boolean
+  #mark: string | undefined
   #hasRewind: boolean
   /** Rows behind one whose next event of its run has not come yet. */
   #waiting: Waiting[] = []
 
-  constructor({ filter, words }: AnswerQuestion, { fixed = {}, clocked = false, rewinds = false }: EventRowsKind) {
+  constructor(
+    { filter, words }: AnswerQuestion,
+    { fixed = {}, clocked = false, mark, rewinds = false }: EventRowsKind,
+  ) {
     const { text, ...rest } = filter
     this.#filter = { ...rest, ...fixed }
     this.#phrases = text === undefined ? undefined : phrasesOf(text)
     this.#words = words
     this.#isClocked = clocked
+    this.#mark = mark
     this.#hasRewind = rewinds
   }
 
@@ -146,6 +152,7 @@ export class EventRows {
   #isAnswer(event: BundleEvent, facts: AskedFacts): boolean {
     const { header } = event
     if (!fitsFilter(facts, this.#filter) || (this.#isClocked && header.clock === undefined)) return false
+    if (this.#mark !== undefined && !facts.marks?.includes(this.#mark)) return false
     return this.#phrases === undefined || (isSearched(header) && hasPhrases(this.#phrases, event, this.#words))
   }
 

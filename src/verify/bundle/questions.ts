@@ -1,7 +1,7 @@
 /** @module The questions whose answer follows from a tenant's log, and which events a bundle with the answer must hold. */
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import { AccessRows, type AccessRowsKind } from './access-rows.ts'
-import { CLAIM, OF_CALLS, REJECTED, RESOLVED, REWOUND, ROLLED_BACK, SAYS, UNDOINGS } from './event-facts.ts'
+import { CLAIM, HANDED, OF_CALLS, REJECTED, RESOLVED, REWOUND, ROLLED_BACK, SAYS, UNDOINGS } from './event-facts.ts'
 import { EventRows, type EventRowsKind, type Row } from './event-rows.ts'
 import { type Form, isCount, isOf, isText, maybe } from './forms.ts'
 import type { LoggedEvent } from './gathered.ts'
@@ -10,6 +10,7 @@ import type { BundleQuery } from './predicate.ts'
 import { present, QUERY } from './query.ts'
 import { RunRows, type RunRowsKind } from './run-rows.ts'
 import { SpendRows } from './spend-rows.ts'
+import { REVIEWED, SuspectRows } from './suspect-rows.ts'
 
 const [BY_RUN, BY_TYPE, BY_WHO, BY_CALL] = [
   ['run', 'runContains'],
@@ -28,7 +29,7 @@ const EVERY = [
   ...[...BY_RUN, ...BY_TYPE, ...BY_WHO, ...BY_CALL, ...BY_RULE, 'verdict', ...BY_MODEL, 'kid', ...BY_TIME, 'text'],
 ]
 const RESERVED = [CLAIM, 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired']
-const CHARGING = ['RunStarted', 'EnvelopeAccepted', REJECTED, 'BranchOffered', 'BranchReceived', ...RESERVED]
+const CHARGING = ['RunStarted', HANDED, REJECTED, 'BranchOffered', 'BranchReceived', ...RESERVED]
 const CALL_ENDS = ['ToolCallSucceeded', 'ToolCallFailed', RESOLVED, 'CompensationSucceeded', 'CompensationFailed']
 const OPEN_CALLS: OpenRowsKind = {
   ...{ begins: CLAIM, member: 'callId', words: ['claimed', 'in-doubt'] },
@@ -81,9 +82,17 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
     takes: [...BY_RUN, ...BY_WHO, ...BY_RULE, 'kid', ...BY_TIME, 'text'],
     ...{ fixed: { types: [REJECTED] }, rewinds: true, Rows: EventRows },
   },
+  'would-refuse': {
+    takes: [...BY_RUN, ...BY_WHO, ...BY_RULE, 'kid', ...BY_TIME, 'text'],
+    ...{ fixed: { types: [HANDED] }, mark: 'would-refuse', Rows: EventRows },
+  },
+  suspects: {
+    takes: [...BY_RUN, ...BY_WHO, ...BY_RULE, 'kid', ...BY_TIME, 'text'],
+    ...{ of: [HANDED, REVIEWED, REWOUND], fixed: { types: [HANDED] }, mark: 'suspect', Rows: SuspectRows },
+  },
   violations: {
     takes: [...BY_RUN, ...BY_WHO, 'kid', ...BY_TIME],
-    ...{ fixed: { types: [REJECTED, 'EnvelopeAccepted'], rule: 'manifest-violation' }, rewinds: true, Rows: EventRows },
+    ...{ fixed: { types: [REJECTED, HANDED], rule: 'manifest-violation' }, rewinds: true, Rows: EventRows },
   },
   'open-calls': {
     takes: [...BY_RUN, ...BY_WHO, ...BY_CALL, 'kid', ...BY_TIME],

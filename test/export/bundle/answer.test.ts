@@ -54,6 +54,7 @@ async function everyAnswer(test: TestLedger): Promise<void> {
     kind: 'usage',
     body: { agent: 'writer', usage: { tokens: 90, cost: '0.5', currency: 'EUR', model: 'm' } },
   })
+  await suspects(test)
   const back = drive(test, 'back')
   await back.start()
   const undone = await back.called('pay', { agent: 'writer', compensate: { tool: 'undo' } })
@@ -72,6 +73,25 @@ async function everyAnswer(test: TestLedger): Promise<void> {
   test.clock.nowMs += 10_000
   await auditOf(test.ledger).record(alice, { query: 'replay', run: 'own', verdict: 'VERIFIED' } as never)
   await test.ledger.signReview?.(alice, { query: 'refusals', asOf: 1, findings: 'nothing odd' })
+}
+
+/** Handoffs with suspects that are open, reviewed, explained and rolled back, and one that is accepted only because its policy records. */
+async function suspects(test: TestLedger): Promise<void> {
+  const order = (carrier: string, gate: string, seat: string) => ({ order: { carrier, gate, seat } })
+  const run = drive(test, 'doubt')
+  await run.start()
+  await run.hand('writer', order('K7Q', 'B22', 'A1'))
+  await run.hand('writer', order('X9P', 'C31', 'A1'))
+  const body = { suspects: ['2.1'], decision: 'confirmed' as const, reason: 'looked it up' }
+  ok(await drive(test, 'doubt', { ...alice, actor: 'reviewer' }).do({ kind: 'review', body }))
+  await run.hand('writer', order('X9P', 'D44', 'A1'), { supersedes: [{ path: '/order/gate', reason: 'it moved' }] })
+  await run.hand('writer', order('X9P', 'D44', 'B9'))
+  ok(await run.do({ kind: 'rollback', body: { toStep: 3, reason: 'wrong seat' } }))
+  await run.hand('writer', order('X9P', 'E5', 'B9'))
+  const lenient = drive(test, 'lenient')
+  await lenient.start({ policy: { enforce: 'record' } })
+  await lenient.hand('writer', { facts: { dose: 5 }, ...order('K7Q', 'B22', 'A1') })
+  await lenient.hand('writer', { facts: { dose: 50 }, ...order('K7Q', 'C31', 'A1') })
 }
 
 /** Without the ledger's own word on seals, and ways back into the ledger. */

@@ -136,6 +136,66 @@ queries('a refused handoff is listed with its rules and with where the run was r
   assert.is((await askAll(test.ledger, 'rejections', { filter: { rule: 'critical-key-removed' } })).length, 1)
 })
 
+const doubtful = (gate: string, dose = 5) => ({ order: { carrier: 'K7Q', gate }, facts: { dose } })
+
+queries(
+  'handoffs with suspects are listed, each with how many of these were open then, as the run itself has them (JUD-96)',
+  async () => {
+    await using test = await audited()
+    const run = drive(test, 'r')
+    await run.start()
+    ok(await run.hand('a', doubtful('B22')))
+    ok(await run.hand('b', doubtful('C31')))
+    ok(await run.hand('b', { ...doubtful('C31'), order: { carrier: 'X1', gate: 'C31' } }))
+    const told = async (treeSize?: number) =>
+      pick(
+        await askAll(test.ledger, 'suspects', treeSize === undefined ? {} : { page: { treeSize } }),
+        ...['agent', 'status', 'suspects', 'open', 'marks'],
+      )
+    const before = (await run.events()).length
+    const both = [
+      ['b', 'open', 1, 1, ['suspect']],
+      ['b', 'open', 1, 1, ['suspect']],
+    ]
+    assert.equal(await told(), both)
+    const review = { suspects: ['2.1'], decision: 'confirmed' as const, reason: 'seen' }
+    ok(await drive(test, 'r', { ...alice, actor: 'bob' }).do({ kind: 'review', body: review }))
+    assert.equal(
+      (await told()).map(([, status, , open]) => [status, open]),
+      [
+        ['closed', 0],
+        ['open', 1],
+      ],
+    )
+    assert.equal(await told(before), both)
+    ok(await run.do({ kind: 'rollback', body: { toStep: 2, reason: 'no' } }))
+    assert.equal(
+      (await told()).map(([, status, , open]) => [status, open]),
+      [
+        ['closed', 0],
+        ['rolled-back', 0],
+      ],
+    )
+    assert.equal(await askAll(test.ledger, 'suspects', { filter: { agent: 'a' } }), [])
+  },
+)
+
+queries(
+  'what a policy that only records would have refused is listed apart, marked wherever it is listed, and no refusal (JUD-97)',
+  async () => {
+    await using test = await audited()
+    const run = drive(test, 'r')
+    await run.start({ policy: { enforce: 'record' } })
+    ok(await run.hand('a', doubtful('B22')))
+    ok(await run.hand('b', doubtful('C31', 50)))
+    const found = await askAll(test.ledger, 'would-refuse')
+    assert.equal(pick(found, 'agent', 'verdict', 'marks'), [['b', 'accepted', ['suspect', 'would-refuse']]])
+    assert.equal(await askAll(test.ledger, 'rejections'), [])
+    const handed = await askAll(test.ledger, 'events', { filter: { types: ['EnvelopeAccepted'] } })
+    assert.equal(pick(handed, 'marks'), [[undefined], [['suspect', 'would-refuse']]])
+  },
+)
+
 queries('a handoff outside its boundary is found as a violation, and no other refusal is', async () => {
   await using test = await audited()
   await contradicted(test, 'other')

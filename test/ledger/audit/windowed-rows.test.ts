@@ -83,6 +83,7 @@ test('the revisions that a run lacks are found a bounded number of rows at a tim
       leaf,
       revision,
       rules: [],
+      marks: [],
     },
     charges: [],
     text: '',
