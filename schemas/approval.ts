@@ -11,7 +11,6 @@ import {
   QUORUM_MAX,
 } from './value-forms.ts'
 
-export const APPROVAL_RULES_MAX = 32
 /** Maximum number of pending approvals of one run. */
 export const APPROVALS_OPEN_MAX = 256
 /** One week: a request from Friday evening can be decided on Monday, or on Tuesday after a holiday. */

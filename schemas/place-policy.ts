@@ -1,30 +1,38 @@
 /** @module Declarations of a policy about places of a context, each named by a JSON Pointer in which `*` matches any key or list member. */
 import { z } from 'zod'
-import { APPROVAL_RULES_MAX, ApprovalRule } from './approval.ts'
+import { ApprovalRule } from './approval.ts'
 import { parseExpression } from './expression.ts'
-import { DECLARATIONS_MAX, HANDOFF_TEXT_MAX_CHARS, MOVE_KINDS, NAME_MAX_CHARS } from './value-forms.ts'
-
-/** Maximum length of a policy's JSON text. */
-export const POLICY_MAX_CHARS = 32 * 1024
-export const PLACES_MAX = 256
-export const INVARIANTS_MAX = 32
-const POINTER_MAX_CHARS = 512
-const POINTER_MAX_DEPTH = 32
-const KEYS_MAX = 64
+import {
+  APPROVAL_RULES_MAX,
+  DECLARATIONS_MAX,
+  HANDOFF_TEXT_MAX_CHARS,
+  INVARIANTS_MAX,
+  LIST_KEYS_MAX,
+  MOVE_KINDS,
+  NAME_MAX_CHARS,
+  PLACE_MAX_CHARS,
+  PLACE_MAX_DEPTH,
+  PLACE_PATTERN,
+  PLACES_MAX,
+  POLICY_MAX_CHARS,
+  SUPERSEDE_REASON_MAX_CHARS,
+  SUPERSEDE_ROLES_MAX,
+  TRUSTED_TOOLS_MAX,
+} from './value-forms.ts'
 
 const Pointer = z
   .string()
-  .max(POINTER_MAX_CHARS)
-  .regex(/^(?:\/(?:[^~/]|~[01])*)+$/, 'is no JSON Pointer (RFC 6901) below the whole context: it begins with "/"')
+  .max(PLACE_MAX_CHARS)
+  .regex(PLACE_PATTERN, 'is no JSON Pointer (RFC 6901) below the whole context: it begins with "/"')
   .refine(
-    (pointer) => pointer.split('/').length - 1 <= POINTER_MAX_DEPTH,
-    `a pointer leads at most ${POINTER_MAX_DEPTH} deep`,
+    (pointer) => pointer.split('/').length - 1 <= PLACE_MAX_DEPTH,
+    `a pointer leads at most ${PLACE_MAX_DEPTH} deep`,
   )
 
 const Key = z.string().min(1).max(NAME_MAX_CHARS)
 /** The kind of a list, or the members that identify its objects. */
 const ListRule = z.union(
-  [z.enum(['sequence', 'set', 'bag']), z.strictObject({ key: z.array(Key).min(1).max(4) })],
+  [z.enum(['sequence', 'set', 'bag']), z.strictObject({ key: z.array(Key).min(1).max(LIST_KEYS_MAX) })],
   'is "sequence", "set", "bag", or {"key": [names of members]}',
 )
 const Bound = z.number().min(0)
@@ -53,7 +61,7 @@ const Move = z
     /** For `state`: its words, in order. */
     order: z.array(Key).min(2).max(STATES_MAX).optional(),
     /** For `gauge`: the place that has to change with it. For `derived`: the name of the invariant that keeps it true. */
-    by: z.string().min(1).max(POINTER_MAX_CHARS).optional(),
+    by: z.string().min(1).max(PLACE_MAX_CHARS).optional(),
     reason: z.string().max(REASON_MAX_CHARS).optional(),
   })
   .superRefine(checkTogether)
@@ -98,8 +106,8 @@ export const Declarations = z.array(Declaration).max(DECLARATIONS_MAX)
 
 const SupersedeRights = z.strictObject({
   /** Agents that may supersede. Absent: all agents. */
-  roles: z.array(Key).max(KEYS_MAX).optional(),
-  reasonMinChars: z.int().min(1).max(1024).optional(),
+  roles: z.array(Key).max(SUPERSEDE_ROLES_MAX).optional(),
+  reasonMinChars: z.int().min(1).max(SUPERSEDE_REASON_MAX_CHARS).optional(),
   /** Places whose change no entry permits. */
   never: z.array(Pointer).max(PLACES_MAX).optional(),
 })
@@ -115,7 +123,6 @@ const ToolTrust = z.union(
   'is {"tool": name, "untrusted": true}, or {"tool": name, "moves": [places]}',
 )
 export type ToolTrust = z.infer<typeof ToolTrust>
-const TOOLS_MAX = 256
 
 function atMost(places: object): boolean {
   return Object.keys(places).length <= PLACES_MAX
@@ -144,7 +151,7 @@ export const PLACE_POLICY = {
   /** A handoff whose tokens would exceed a limit of the budget is recorded as overshoot (the default) or refused. */
   overshoot: z.enum(['record', 'refuse']).optional(),
   /** Trust in tools: whose answers may move established values. */
-  evidence: z.array(ToolTrust).max(TOOLS_MAX).optional(),
+  evidence: z.array(ToolTrust).max(TRUSTED_TOOLS_MAX).optional(),
   /**
    * Treatment of a suspect change: accepted with a warning (the default); accepted, but calls with effects wait for a person; or refused
    * like a certain fault.
@@ -162,11 +169,6 @@ export function isWithinPolicySize(policy: object): boolean {
   return JSON.stringify(policy).length <= POLICY_MAX_CHARS
 }
 export const POLICY_TOO_LARGE = `a policy has at most ${POLICY_MAX_CHARS} characters`
-
-/** Whether a pointer may name moving places. */
-export function isPlacePointer(pointer: string): boolean {
-  return Pointer.safeParse(pointer).success
-}
 
 export const PlacePolicy = z.strictObject(PLACE_POLICY).refine(isWithinPolicySize, POLICY_TOO_LARGE)
 

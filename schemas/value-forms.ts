@@ -28,6 +28,8 @@ export const RETRY_MAX_MS = 24 * 60 * 60_000
 export const RESERVATION_DEADLINE_MAX_MS = 24 * 60 * 60_000
 /** Most people whose yes an approval may take. */
 export const QUORUM_MAX = 16
+/** Rules on approvals that one policy has. */
+export const APPROVAL_RULES_MAX = 32
 export const APPROVAL_EXPIRES_MIN_MS = 1_000
 export const APPROVAL_EXPIRES_MAX_MS = 366 * 24 * 60 * 60_000
 export const APPROVAL_REASON_MAX_CHARS = 1024
@@ -127,3 +129,25 @@ export type PresetName = (typeof PRESET_NAMES)[number]
 
 /** Top-level keys of the context that must not vanish, whatever they hold. */
 export const DEFAULT_CRITICAL_KEYS: readonly string[] = ['entities', 'actions', 'facts', 'constraints', 'requirements']
+
+/** Maximum length of a policy's JSON text. */
+export const POLICY_MAX_CHARS = 32 * 1024
+/** Places that one member of a policy names. */
+export const PLACES_MAX = 256
+export const INVARIANTS_MAX = 32
+/** Tools that a policy trusts less than others. */
+export const TRUSTED_TOOLS_MAX = 256
+/** Roles that may supersede. */
+export const SUPERSEDE_ROLES_MAX = 64
+export const SUPERSEDE_REASON_MAX_CHARS = 1024
+/** Members that together identify the objects of a list. */
+export const LIST_KEYS_MAX = 4
+export const PLACE_MAX_CHARS = 512
+export const PLACE_MAX_DEPTH = 32
+/** A JSON Pointer (RFC 6901) below the whole. */
+export const PLACE_PATTERN = /^(?:\/(?:[^~/]|~[01])*)+$/
+
+/** Whether a text names places of a context: a JSON Pointer below the whole, in which `*` matches any key or list member. */
+export function isPlacePointer(text: string): boolean {
+  return text.length <= PLACE_MAX_CHARS && PLACE_PATTERN.test(text) && text.split('/').length - 1 <= PLACE_MAX_DEPTH
+}

@@ -96,7 +96,7 @@ export function either(expected: string, ...rules: readonly Rule[]): Rule {
 /** An object with nested options; an error in it names the nested option. */
 export function group<Options>(rules: OptionRules<Options>, needed: readonly (keyof Options & string)[] = []): Rule {
   return (value) => {
-    if (!isObject(value)) return 'an object'
+    if (!isObject(value) || Array.isArray(value)) return 'an object'
     const fault = faultIn(value, rules as Rules) ?? missingIn(value, rules as Rules, needed)
     return fault && { inside: fault.message }
   }

@@ -58,7 +58,7 @@ const RESERVE: OptionRules<ToolReserve> = {
   deadlineMs: within(1, RESERVATION_DEADLINE_MAX_MS, 'milliseconds'),
 }
 
-const APPROVE: OptionRules<ApproveOptions> = {
+export const APPROVE: OptionRules<ApproveOptions> = {
   when: conditionFault,
   reason: reasonFault,
   quorum: within(1, QUORUM_MAX),

@@ -24,6 +24,7 @@ import {
   tries,
   within,
 } from '../option-rules.ts'
+import { placePolicy } from './check-policy.ts'
 import type { Declaration, HandoffOptions, Manifest, RollbackOptions, Supersession } from './handoff-types.ts'
 import type { StepOptions } from './step-types.ts'
 
@@ -44,7 +45,7 @@ const MANIFEST: OptionRules<Manifest> = {
   maxTokens: tokens,
   task: chars(0, TASK_MAX_CHARS),
   schema: anObject,
-  policy: anObject,
+  policy: placePolicy,
   moves,
 }
 

@@ -17,7 +17,6 @@ import type {
 } from '../calls/tool-options.ts'
 import { type AnyTool, ToolRegistry } from '../calls/tool-spec.ts'
 import { wrapTool } from '../calls/wrap-tool.ts'
-import { AgentError } from '../errors.ts'
 import { type ReplayResult, type ReplaySource, replayRun } from '../history/replay.ts'
 import { checkedPrices, type PriceTable } from '../models/price-table.ts'
 import { type CountTokens, tokenCounter } from '../pipeline/token-counter.ts'
@@ -39,6 +38,7 @@ import { type RecoverOptions, type Recovery, recover } from './recover.ts'
 import { type Resolution, type ResolvedCall, resolveCall } from './resolve-call.ts'
 import type { RunOptions, StartOptions } from './run-options.ts'
 import { RunningRuns } from './running-runs.ts'
+import { UnderWay } from './under-way.ts'
 
 /**
  * A ledger to run on: tools, runs, sagas, recovery, replay and branches. Created by `open`, `connect` or `fromEnv`; `close` it, or use `await using`. `Keeps`:
@@ -137,7 +137,10 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
   tail(options?: TailOptions): AsyncIterable<TailedEvent>
   /** The JSONL export of a run, as chunks of text. */
   export(runId: string): AsyncIterable<string>
-  /** Closes the ledger if this process opened it. */
+  /**
+   * Stops workers, waits until everything that was begun here is over, and closes the ledger if this process opened it. Later calls throw `closed`. Code that
+   * runs inside a run must not close its runtime: `recursive-call`.
+   */
   close(): Promise<void>
 }
 
@@ -167,6 +170,10 @@ async function startRun(home: Home, options: RunOptions<never>, body: Body<never
   return startHere(home, { kind: 'run', options, name: body.name, start: (request) => liveRun(home, request, body) })
 }
 
+/** Options are judged later. */
+const nameOf = (run?: { readonly id?: string; readonly name?: string }): string =>
+  `the run ${run?.id || run?.name || 'without a name'}`
+
 /** Throws `invalid-prices`. */
 export function createRuntime<const C extends readonly Codec[] = readonly []>(
   connection: Connection,
@@ -180,13 +187,9 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     counter: tokenCounter(tokens),
     prices: prices === undefined ? undefined : checkedPrices(prices),
   }
-  let closed: Promise<void> | undefined
-  const open = <T>(work: () => Promise<T>): Promise<T> =>
-    closed === undefined ? work() : Promise.reject(new AgentError('closed', `${connection.place} was closed`))
-  const close = (): Promise<void> => {
-    closed ??= Promise.resolve(connection[Symbol.asyncDispose]())
-    return closed
-  }
+  const underWay = new UnderWay(connection.place)
+  const open = <T>(work: () => Promise<T>, name = 'a request'): Promise<T> => underWay.begin(name, work)
+  const close = (): Promise<void> => underWay.close(() => connection[Symbol.asyncDispose]())
   const runtime = {
     place: connection.place,
     ...(connection.url !== undefined && { url: connection.url }),
@@ -197,35 +200,32 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     },
     run: (options: RunOptions<never> | Body<never, unknown>, body?: Body<never, unknown>) =>
       typeof options === 'function'
-        ? open(() => startRun(home, {}, options))
-        : open(() => startRun(home, options, body ?? (() => undefined))),
+        ? open(() => startRun(home, {}, options), nameOf({ name: options.name }))
+        : open(() => startRun(home, options, body ?? (() => undefined)), nameOf(options)),
     start: (name: string, input?: unknown, options?: StartOptions) =>
       open(() => startForWorkers(home, { name, input }, options)),
-    result: (runId: string, options?: ResultOptions) => open(() => resultOf(home, runId, options)),
-    worker: (options: WorkerOptions) => {
-      if (closed !== undefined) throw new AgentError('closed', `${connection.place} was closed`)
-      return startWorker(home, options)
-    },
+    result: (runId: string, options?: ResultOptions) => underWay.read(() => resultOf(home, runId, options)),
+    worker: (options: WorkerOptions) => underWay.beginUntilStopped('a worker', () => startWorker(home, options)),
     saga: (steps: SagaSteps, options: RunOptions = {}) =>
       open(async () => {
         checkRun('saga', options)
         const start = (request: RunRequest<unknown>) => runSaga(home, steps, request)
         return startHere(home, { kind: 'saga', options, name: 'saga', start })
-      }),
-    recover: (options?: RecoverOptions) => open(() => recover(home, options)),
+      }, 'a saga'),
+    recover: (options?: RecoverOptions) => open(() => recover(home, options), 'recover'),
     resolve: (callId: string, resolution: Resolution) => open(() => resolveCall(home, callId, resolution)),
     approvals: approvalsOf(connection, open),
     signal: (runId: string, name: string, payload?: unknown, options?: SignalOptions) =>
       open(() => sendSignal(connection, { runId, name, payload }, options)),
-    replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body)),
+    replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body), 'a replay'),
     branch: (run: string, options: BranchRunOptions, body: Body<never, unknown>) =>
       open(async () => {
         checkRun('branch', options)
         return branchRun(home, { run, options, body })
-      }),
-    runs: (filter?: RunFilter) => listedRuns(connection, filter),
-    tail: (options?: TailOptions) => tailed(connection, options),
-    export: (runId: string) => connection.exportRun(runId),
+      }, `a branch of ${run}`),
+    runs: (filter?: RunFilter) => underWay.readItems(() => listedRuns(connection, filter)),
+    tail: (options?: TailOptions) => underWay.readItems(() => tailed(connection, options)),
+    export: (runId: string) => underWay.readItems(() => connection.exportRun(runId)),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,9 +1,9 @@
 /** @module Declarations of moving places that an agent makes with its handoff: which are in force, and why the others are not (JUD-45). */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../../../schemas/json-pointer.ts'
-import { type Declaration, isPlacePointer, type Move } from '../../../../schemas/place-policy.ts'
+import type { Declaration, Move } from '../../../../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
-import { MOVE_KINDS } from '../../../../schemas/value-forms.ts'
+import { isPlacePointer, MOVE_KINDS } from '../../../../schemas/value-forms.ts'
 import { type PlaceRules, rootRules, rulesBelow } from '../established/place-rules.ts'
 import type { IsEvident } from '../grounding/evident.ts'
 import { readTime } from '../meaning/dates.ts'

@@ -1,8 +1,9 @@
 /** @module Combines the policy that a run is started with and the operator's policy for its tenant: a run adds rules and never loosens any. */
-import { APPROVAL_RULES_MAX } from '../../../../schemas/approval.ts'
+
 import { type Policy, PolicyMembers, type PolicyObject, type ResolvedPolicy } from '../../../../schemas/policy.ts'
 import { ungoverned } from '../../../../schemas/policy-effects.ts'
 import { freeKeysOf, resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { APPROVAL_RULES_MAX } from '../../../../schemas/value-forms.ts'
 import { joinedRules } from '../../redaction/joined-rules.ts'
 import { type Refusal, refusal } from '../../refusal.ts'
 import { stricter } from './stricter.ts'

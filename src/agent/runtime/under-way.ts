@@ -1,0 +1,127 @@
+/** @module The work that a runtime has begun: its ledger is closed after that work, not underneath it (RUN-230 to RUN-232). */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { AgentError } from '../errors.ts'
+
+/** How long a close waits before it says for what. */
+const TOLD_AFTER_MS = 10_000
+const NAMES_MAX = 5
+
+interface Work {
+  readonly name: string
+  readonly within: Work | undefined
+  isOver: boolean
+}
+
+export class UnderWay {
+  readonly #place: string
+  readonly #going = new Map<Work, Promise<unknown>>()
+  readonly #stops = new Set<() => unknown>()
+  /** The work whose code is running. */
+  readonly #inside = new AsyncLocalStorage<Work>()
+  #closed: Promise<void> | undefined
+
+  /** `place`: location of the ledger, for messages. */
+  constructor(place: string) {
+    this.#place = place
+  }
+
+  /** Begins work that a close waits for. `closed` if the runtime was closed, except for what work that is still going on asks for. */
+  begin<T>(name: string, start: () => Promise<T>): Promise<T> {
+    if (this.#isShut) return Promise.reject(this.#closedError())
+    const work = this.#workHere(name)
+    return this.#until(work, this.#inside.run(work, start))
+  }
+
+  /** The same for work that goes on until it is stopped, which a close does. Throws `closed`. */
+  beginUntilStopped<W extends { readonly done: Promise<void>; stop(): Promise<void> }>(
+    name: string,
+    start: () => W,
+  ): W {
+    if (this.#isClosed) throw this.#closedError()
+    const work = this.#workHere(name)
+    const started = this.#inside.run(work, start)
+    const stop = (): unknown => started.stop().catch(() => undefined)
+    this.#stops.add(stop)
+    this.#until(work, started.done)
+      .catch(() => undefined)
+      .finally(() => this.#stops.delete(stop))
+    return started
+  }
+
+  /** A question that a close does not wait for: `closed` in place of what a closed store throws. */
+  async read<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.#isShut) throw this.#closedError()
+    return ask().catch((error) => {
+      throw this.#isClosed ? this.#closedError(error) : error
+    })
+  }
+
+  /** The same for items. */
+  async *readItems<T>(ask: () => AsyncIterable<T>): AsyncGenerator<T, void> {
+    if (this.#isShut) throw this.#closedError()
+    try {
+      yield* ask()
+    } catch (error) {
+      throw this.#isClosed ? this.#closedError(error) : error
+    }
+  }
+
+  get #isClosed(): boolean {
+    return this.#closed !== undefined
+  }
+
+  /** Stops workers, waits for all work, and then disposes of the ledger, once. Work that closes its own runtime would wait for itself: `recursive-call`. */
+  close(dispose: () => PromiseLike<void>): Promise<void> {
+    if (this.#isInside) {
+      const message = `${this.#place} is closed by code that runs in it, and neither would end: close it after the run`
+      return Promise.reject(new AgentError('recursive-call', message))
+    }
+    this.#closed ??= this.#allOver().then(dispose)
+    return this.#closed
+  }
+
+  async #allOver(): Promise<void> {
+    for (const stop of this.#stops) stop()
+    const telling = setTimeout(() => this.#tell(), TOLD_AFTER_MS).unref()
+    // Work under way may begin more of it.
+    while (this.#going.size > 0) await Promise.allSettled(this.#going.values())
+    clearTimeout(telling)
+  }
+
+  #workHere(name: string): Work {
+    return { name, within: this.#inside.getStore(), isOver: false }
+  }
+
+  #until<T>(work: Work, going: Promise<T>): Promise<T> {
+    const end = going.finally(() => {
+      work.isOver = true
+      this.#going.delete(work)
+    })
+    this.#going.set(work, end)
+    return end
+  }
+
+  #closedError(cause?: unknown): AgentError {
+    return new AgentError('closed', `${this.#place} was closed`, {}, cause === undefined ? undefined : { cause })
+  }
+
+  /** Work that goes on may still ask. */
+  get #isShut(): boolean {
+    return this.#isClosed && !this.#isInside
+  }
+
+  /** Whether the running code belongs to work that is still going on. */
+  get #isInside(): boolean {
+    for (let work = this.#inside.getStore(); work !== undefined; work = work.within) if (!work.isOver) return true
+    return false
+  }
+
+  #tell(): void {
+    const names = [...this.#going.keys()].map(({ name }) => name)
+    const more = names.length > NAMES_MAX ? `, and ${names.length - NAMES_MAX} more` : ''
+    process.emitWarning(
+      `${this.#place} is closed once what it has under way is over: ${names.slice(0, NAMES_MAX).join(', ')}${more}. A run that waits for long is left by whenWaiting: "leave" or ended by its signal.`,
+      { code: 'COUNTERSIGN_CLOSING' },
+    )
+  }
+}
