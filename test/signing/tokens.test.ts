@@ -42,6 +42,7 @@ test('a token that was issued names its caller', async () => {
       run: 'r1',
       agent: 'writer',
       expiresAt: (seconds + 600) * 1000,
+      issuedAt: seconds * 1000,
       tokenId: decodeJwt(token).jti as string,
     },
   })
