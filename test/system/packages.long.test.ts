@@ -13,8 +13,8 @@ import { ROOT } from '../support/source-root.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('the packages, packed and used from outside')
-/** 128 KiB: what deflate makes of the same files differs by a few hundred bytes between processors. */
-const CLIENT_MAX_BYTES = 128 * 1024
+/** With the runtime and its workers; what deflate makes of the same files differs by a few hundred bytes between processors. */
+const CLIENT_MAX_BYTES = 144 * 1024
 const TSC = join(ROOT, 'node_modules', '.bin', 'tsc')
 
 const folder = tempFolder()
@@ -54,7 +54,7 @@ function configFor(module: 'nodenext' | 'bundler'): string {
   return JSON.stringify({ compilerOptions, include: ['*.ts', '*.cts'] })
 }
 
-test('the client package is below 128 KiB, brings no other package, and holds nothing of the server', () => {
+test('the client package is below 144 KiB, brings no other package, and holds nothing of the server', () => {
   const { size } = statSync(packed.tarball('countersign-client'))
   assert.ok(size < CLIENT_MAX_BYTES, `${size} bytes packed`)
   const project = packed.clientProject('alone', {})
