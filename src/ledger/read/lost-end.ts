@@ -16,19 +16,22 @@ export interface LostEndDeps {
   readonly knownHead?: KnownEnd | undefined
 }
 
-/**
- * The next event of the stream would take the place of a lost one. `revision`: that of the last event that was read, -1 if there was none. Throws
- * `DamagedStreamError`.
- */
-export async function refuseLostEnd(
+/** The next event of the stream would take the place of a lost one. Throws what `lostEnd` resolves with. */
+export async function refuseLostEnd(deps: LostEndDeps, stream: string, revision: number): Promise<void> {
+  const lost = await lostEnd(deps, stream, revision)
+  if (lost !== undefined) throw lost
+}
+
+/** The first missing event behind the last one that was read, which is reported; undefined if none is missing. `revision`: that of the last one, or -1. */
+export async function lostEnd(
   { knownHead, sealer, store }: LostEndDeps,
   stream: string,
   revision: number,
-): Promise<void> {
+): Promise<DamagedStreamError | undefined> {
   const { events } = knownHead?.(stream) ?? { events: 0 }
   // The log follows the store: its knowledge may be newer than what was read.
-  if (events <= revision + 1 || (await store.head(stream)) >= events - 1) return
+  if (events <= revision + 1 || (await store.head(stream)) >= events - 1) return undefined
   const lost = { stream, revision: revision + 1 }
   sealer.faultFound(missingFault(lost))
-  throw new DamagedStreamError(lost.stream, lost.revision, 'the log has this event, the store has not')
+  return new DamagedStreamError(lost.stream, lost.revision, 'the log has this event, the store has not')
 }

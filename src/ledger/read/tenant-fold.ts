@@ -5,7 +5,7 @@ import { readHeader } from '../../signing/header-reader.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer, SealFault } from '../identity/sealer.ts'
 import { missingFault } from '../log/log-stops.ts'
-import { type KnownEnd, refuseLostEnd } from './lost-end.ts'
+import { type KnownEnd, lostEnd } from './lost-end.ts'
 import { sealFaults } from './record-seal.ts'
 import { DamagedStreamError } from './verified-events.ts'
 
@@ -62,15 +62,15 @@ export class TenantFold<State> {
     const stream = ledgerStream(tenant)
     const head = await this.#deps.store.head(stream)
     // What is lost of its end may be one of these events.
-    const lostEnd = await damageOf(refuseLostEnd(this.#deps, stream, head))
+    const lost = await lostEnd(this.#deps, stream, head)
     const known = this.#known.get(tenant)
-    if (known?.head === head && lostEnd === undefined) return { state: known.state }
+    if (known?.head === head && lost === undefined) return { state: known.state }
     const from = known !== undefined && known.head <= head ? known : { head: -1, state: this.#folded.none }
     const found = await this.#read(tenant, from, head)
     // Unreadable events are read again each time: they may be put back.
     if (found.unreadable === undefined) this.#known.set(tenant, { head, state: found.state })
-    if (lostEnd === undefined) return found
-    return { state: found.state, unreadable: { error: found.unreadable?.error ?? lostEnd, beforeMs: undefined } }
+    if (lost === undefined) return found
+    return { state: found.state, unreadable: { error: found.unreadable?.error ?? lost, beforeMs: undefined } }
   }
 
   async #read(
@@ -117,15 +117,4 @@ export class TenantFold<State> {
 function timeMs({ header }: Pick<ReadRecord, 'header'>): number | undefined {
   const read = readHeader(header)
   return read.ok ? Date.parse(read.header.time) : undefined
-}
-
-/** The damage with which the promise rejects; undefined if it resolves. */
-async function damageOf(checked: Promise<void>): Promise<DamagedStreamError | undefined> {
-  try {
-    await checked
-    return undefined
-  } catch (error) {
-    if (error instanceof DamagedStreamError) return error
-    throw error
-  }
 }
