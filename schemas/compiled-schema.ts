@@ -118,9 +118,10 @@ function memberOf(accepts: Accepts) {
 function recordOf({ keyType, valueType }: Definition): Accepts {
   if ((keyType as Schema)._zod.def.type !== 'string') throw new NotCompiled()
   const [acceptsKey, acceptsValue] = [compiled(keyType as Schema), compiled(valueType as Schema)]
+  // Zod skips a member of this name in a record, so it is skipped here: the verdicts stay the same.
   return (value) =>
     isObject(value) &&
-    Object.entries(value).every(([name, member]) => name !== '__proto__' && acceptsKey(name) && acceptsValue(member))
+    Object.entries(value).every(([name, member]) => name === '__proto__' || (acceptsKey(name) && acceptsValue(member)))
 }
 
 function unionOf({ options, inclusive }: Definition): Accepts {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { z } from 'zod'
 import { compileSchema, isOfSchema } from '../../schemas/compiled-schema.ts'
 import { EVENTS, type EventType } from '../../schemas/events.ts'
 import { isJsonObject, type Json } from '../../schemas/json.ts'
@@ -110,6 +111,15 @@ test('a compiled schema accepts and refuses what zod does, of any body of any ty
     { numRuns: rounds(2_500, 6_000) },
   )
   assert.ok(verdicts.accepted > 200 && verdicts.refused > 200, JSON.stringify(verdicts))
+})
+
+test('a record is judged as zod judges it, whatever its members are called', () => {
+  const schema = z.strictObject({ names: z.record(z.string().max(9), z.string()) })
+  const accepts = compileSchema(schema)
+  for (const names of ['{}', '{"a":"b"}', '{"a":1}', '{"__proto__":"b"}', '{"__proto__":1}', '{"constructor":1}']) {
+    const value: unknown = { names: JSON.parse(names) }
+    assert.is(accepts?.(value), schema.safeParse(value).success, names)
+  }
 })
 
 test('no value that is not an object is a body', () => {

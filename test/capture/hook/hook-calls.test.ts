@@ -15,6 +15,15 @@ const RUN = 'hook-claude-code-s1'
 const OK = { result: { stdout: 'done' } }
 const bash = (id: string, command = 'ls'): HookCall => ({ tool: 'Bash', args: { command }, id, turn: '' })
 
+/** More than a ledger ever takes to answer, however busy the machine is. */
+const AMPLE_MS = 60_000
+
+/** Ample time for an answer, and none to look again for an approval: what is pending is denied at once. */
+function timeForOneLook(): () => number {
+  let asked = 0
+  return () => (asked++ === 0 ? AMPLE_MS : 0)
+}
+
 let tenants = 0
 const edges: Promise<TestEdge>[] = []
 hookCalls.after(async () => {
@@ -47,7 +56,7 @@ async function rig() {
     new HookCalls({
       ...{ client, desk: { url: 'http://ledger.test' }, host: 'claude-code', session: 's1', run: undefined },
       ...{ agent: undefined, effects: {}, secrets: [], whenAway: 'refuse', notes: new HookNotes(folder.file('notes')) },
-      ...{ leftMs: () => 400, say: (text: string) => void said.push(text) },
+      ...{ leftMs: timeForOneLook(), say: (text: string) => void said.push(text) },
       ...options,
     })
   const recorded = async (run = RUN): Promise<readonly JsonObject[]> => {
@@ -173,7 +182,7 @@ hookCalls('an approval is waited for while there is time; the next equal call us
   const used = both[0]?.allow === true ? 't3' : 't4'
   await at.hook(run).after(bash(used), OK)
   assert.is((await at.hook(run).before(bash('t5'))).allow, false, 'a further one needs its own')
-  const waiting = at.hook({ ...run, leftMs: () => 5_000 }).before(bash('t6', 'b'))
+  const waiting = at.hook({ ...run, leftMs: () => AMPLE_MS }).before(bash('t6', 'b'))
   const asked = await eventually(
     async () =>
       (await at.events('ApprovalRequested', 'gated')).find(({ args }) => (args as JsonObject).command === 'b'),
