@@ -5,7 +5,7 @@ import type { Caller, Outcome } from '../ledger.ts'
 import { refused } from './write-refusals.ts'
 
 /** Number of other runs of the tenant that workers carry now, at most `limit`. */
-export type CountCarried = (
+type CountCarried = (
   tenant: string,
   of: { readonly except: string; readonly limit: number },
 ) => Promise<number>

@@ -13,7 +13,7 @@ import { seededRandom } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { eventually, within } from '../../support/within.ts'
 
-export interface KilledWorkers {
+interface KilledWorkers {
   readonly workers: number
   readonly runs: number
   /** Number of SIGKILLs. */
