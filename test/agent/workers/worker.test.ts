@@ -333,9 +333,12 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     await using at = await place(kind)
     const cs = at.process()
     let [now, most] = [0, 0]
+    const two = Promise.withResolvers<void>()
     const order = async (run: Run<number>) => {
       now += 1
       most = Math.max(most, now)
+      if (now === 2) two.resolve()
+      await two.promise
       await new Promise((resolve) => setTimeout(resolve, 5))
       now -= 1
       return run.input
