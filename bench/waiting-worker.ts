@@ -25,7 +25,8 @@ const IDLE_TARGET_PERCENT = 1
 export const waitingWorker: BenchGroup = { name: 'a worker that waits', ids: Object.values(IDS), open }
 
 async function open(options: BenchOptions): Promise<Bench | { readonly skipped: string }> {
-  if (processorMs(process.pid) === undefined) return { skipped: 'the system does not say how much of the processor a process used' }
+  if (processorMs(process.pid) === undefined)
+    return { skipped: 'the system does not say how much of the processor a process used' }
   const folder = makeTempFolder(options.folder)
   const data = folder.at('data')
   const server = await serveLedger(data)

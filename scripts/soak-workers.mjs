@@ -33,6 +33,8 @@ for (const workers of values.workers === undefined ? [2, 4] : [Number(values.wor
   const told = (line) => console.log(`${workers} workers: ${line}`)
   await surviveKills({ workers, ledgers, runs, kills, seed, withinMs: Number(values.minutes) * 60_000, told })
   const seconds = Math.round((Date.now() - beganMs) / 1000)
-  console.log(`${workers} workers on ${values.store}: ${runs} runs, ${kills} kills in ${seconds} s, each run and each effect once`)
+  console.log(
+    `${workers} workers on ${values.store}: ${runs} runs, ${kills} kills in ${seconds} s, each run and each effect once`,
+  )
 }
 process.exit(0)

@@ -48,7 +48,6 @@ import { type OwnStats, Stats } from './stats.ts'
 import { openSubjects } from './subjects/open-subjects.ts'
 import { openTokens } from './tokens/revoked-tokens.ts'
 import { watched } from './watched.ts'
-import { CarriedLimit } from './write/carried-limit.ts'
 import { createCommands } from './write/commands.ts'
 import { writeSide } from './write/write-side.ts'
 
@@ -98,7 +97,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   return {
     ...{ ledgerId, origin, ...(logs && { logs }) },
     ...(audit && { audit: audit.reads, signReview: signsReviews({ audit: audit.reads, facts, effects }) }),
-    ...createCommands({ write, queries, newId: effects.newId, limit: new CarriedLimit((...of) => list.carried(...of)) }),
+    ...createCommands({ write, queries, newId: effects.newId, list }),
     ...queriesOf(queries),
     run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
     ...waitingOf(approvals, { queries, reader, effects, list }),

@@ -18,7 +18,11 @@ async function clerk(server: ServerProcess): Promise<Countersign> {
 
 /** A worker of a process of its own: what it does outside goes to `paid`. */
 function startWorker(cs: Countersign, paid: string[]) {
-  const pay = cs.tool(async (order: string) => paid.push(order), { name: 'pay', approve: true, compensate: 'not-needed' })
+  const pay = cs.tool(async (order: string) => paid.push(order), {
+    name: 'pay',
+    approve: true,
+    compensate: 'not-needed',
+  })
   return cs.worker({ runs: { order: async (run: Run<string>) => pay(run.input) } })
 }
 

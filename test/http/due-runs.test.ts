@@ -199,7 +199,9 @@ test('with `perTenant` a worker takes no run beyond the limit, and hears of one 
   assert.is(batch.items[0]?.body.code, 'workers-full', 'in a batch')
   const next = edge.get('/v1/runs?due=true&name=order&perTenant=2', { prefer: 'wait=20' })
   await edge.post(`/v1/runs/${own.runId}/complete`, {})
-  assert.equal(ids((await bodyOf(await within(next, 'the end of a run'))).items as unknown as readonly Row[]), [left.runId])
+  assert.equal(ids((await bodyOf(await within(next, 'the end of a run'))).items as unknown as readonly Row[]), [
+    left.runId,
+  ])
   assert.is((await take(edge, left, { perTenant: 2 })).status, 200)
   const others = await bearer(edge, { tenant: 'beta' })
   await edge.post('/v1/runs', { id: 'x', name: 'order', after: PAST }, others)

@@ -235,7 +235,16 @@ async function listRuns(context: ListContext): Promise<Response> {
 /** Lists runs as of a size of the log: a page may hold fewer runs than its limit even though another page follows. */
 async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Response> {
   const { deps, caller, path, query, access } = context
-  const { cursor, limit = PAGE_DEFAULT, asOf: _, due: __, names: ___, versions: ____, perTenant: _____, ...filters } = query
+  const {
+    cursor,
+    limit = PAGE_DEFAULT,
+    asOf: _,
+    due: __,
+    names: ___,
+    versions: ____,
+    perTenant: _____,
+    ...filters
+  } = query
   const { audit, places } = deps.ledger
   if (audit === undefined) return problemResponse(noIndex, path)
   const scope = ['runs', caller.tenant, { asOf: treeSize, ...filters }]
@@ -253,7 +262,10 @@ async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Res
   return json(200, { items, nextCursor, asOf: asOf.eventId })
 }
 
-type ListFilters = Omit<z.output<typeof ListQuery>, 'cursor' | 'limit' | 'asOf' | 'due' | 'names' | 'versions' | 'perTenant'>
+type ListFilters = Omit<
+  z.output<typeof ListQuery>,
+  'cursor' | 'limit' | 'asOf' | 'due' | 'names' | 'versions' | 'perTenant'
+>
 
 function filterOf({ inDoubt, overdue, waiting, stuck, ...texts }: ListFilters): Omit<RunListFilter, 'limit'> {
   return {

@@ -50,7 +50,9 @@ async function firstDue({ list, history }: DueRunsDeps, { caller, query }: Asked
   }
 }
 
-const RUN_ENDS: ReadonlySet<string> = new Set(typesThat(({ changes }) => changes.run !== undefined && changes.run !== 'open'))
+const RUN_ENDS: ReadonlySet<string> = new Set(
+  typesThat(({ changes }) => changes.run !== undefined && changes.run !== 'open'),
+)
 
 /** Whether a worker may carry one run less after an event of this type. */
 const mayMakeRoom = (type: string): boolean => mayMakeDue(type) || RUN_ENDS.has(type)

@@ -123,7 +123,10 @@ export class RunList implements Disposable {
   }
 
   /** Number of other runs of the tenant that workers carry now, at most `limit`. */
-  async carried(tenant: string, { except, limit }: { readonly except: string; readonly limit: number }): Promise<number> {
+  async carried(
+    tenant: string,
+    { except, limit }: { readonly except: string; readonly limit: number },
+  ): Promise<number> {
     return readWhole(this.#views, async () => {
       await withTimeout(this.catchUp(), this.#indexing.remote === undefined ? Number.POSITIVE_INFINITY : WAIT_MS, late)
       return this.#carriedUntil(tenant, { nowMs: this.#nowMs(), except, limit }).length

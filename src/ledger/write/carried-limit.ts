@@ -5,10 +5,7 @@ import type { Caller, Outcome } from '../ledger.ts'
 import { refused } from './write-refusals.ts'
 
 /** Number of other runs of the tenant that workers carry now, at most `limit`. */
-type CountCarried = (
-  tenant: string,
-  of: { readonly except: string; readonly limit: number },
-) => Promise<number>
+type CountCarried = (tenant: string, of: { readonly except: string; readonly limit: number }) => Promise<number>
 
 /** Requests of one tenant with a limit follow one another in this process, so that each counts what those before it took. */
 export class CarriedLimit {

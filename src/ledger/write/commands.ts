@@ -8,8 +8,9 @@ import { weigh } from '../../resources/memory-budget.ts'
 import { runIdFromKey } from '../../signing/request-mark.ts'
 import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'
+import type { RunList } from '../read/run-list.ts'
+import { CarriedLimit } from './carried-limit.ts'
 import { startLinked } from './linked-start.ts'
-import type { CarriedLimit } from './carried-limit.ts'
 import type { RunWrites } from './write-path.ts'
 import { notAttempted, refused } from './write-refusals.ts'
 
@@ -25,7 +26,11 @@ interface CommandDeps {
   readonly limit: CarriedLimit
 }
 
-export function createCommands(deps: CommandDeps): Pick<Ledger, 'execute' | 'executeBatch'> {
+export function createCommands({
+  list,
+  ...rest
+}: Omit<CommandDeps, 'limit'> & { readonly list: Pick<RunList, 'carried'> }): Pick<Ledger, 'execute' | 'executeBatch'> {
+  const deps = { ...rest, limit: new CarriedLimit((...of) => list.carried(...of)) }
   return {
     // Not async: a promise that resolves to another one costs three more turns.
     execute: <C extends Command>(caller: Caller, runId: string, command: C, info: RequestInfo) =>

@@ -44,7 +44,10 @@ else
     const days = [...new Set([before, after, '2026-11-20'])].sort()
     const ids: string[] = []
     for await (const { runId } of cs.runs({ name: 'report' })) ids.push(runId)
-    assert.equal(ids.sort(), days.map((day) => `report-${day}`))
+    assert.equal(
+      ids.sort(),
+      days.map((day) => `report-${day}`),
+    )
     for (const day of days) assert.is(await within(cs.result(`report-${day}`), day), day)
   })
 
