@@ -27,6 +27,7 @@ import { type Results, runGroups } from './run-groups.ts'
 import { scaleTable } from './scale.ts'
 import { starvation } from './starvation.ts'
 import { verifySpeed } from './verify-speed.ts'
+import { waitingWorker } from './waiting-worker.ts'
 
 const GROUPS: readonly BenchGroup[] = [
   httpAppend,
@@ -44,6 +45,7 @@ const GROUPS: readonly BenchGroup[] = [
   exportSpeed,
   merkleLog,
   resume,
+  waitingWorker,
   mcpProxy,
   modelGateway,
   eventStoreDb,

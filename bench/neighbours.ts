@@ -32,7 +32,10 @@ async function open(options: BenchOptions): Promise<Bench> {
   const data = folder.at('data')
   const server = await serveLedger(data, START_FLAGS)
   const scopes = 'runs:write runs:read'
-  const [own, hostile] = [makeToken(data, scopes, 'neighbour'), makeToken(data, scopes, 'hostile')]
+  const [own, hostile] = [
+    makeToken(data, scopes, { tenant: 'neighbour' }),
+    makeToken(data, scopes, { tenant: 'hostile' }),
+  ]
   const samples = new Samples()
   const time = async (state: string, deed: Deed): Promise<void> => {
     const ask = await asker({ url: server.url, token: own, name: `n${state}` }, deed)

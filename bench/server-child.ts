@@ -86,8 +86,12 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 /** A token made with the keys of the data folder, like an operator would. */
-export function makeToken(data: string, scope: string, tenant = 'default'): string {
-  const args = [CLI, 'token', '--scope', scope, '--sub', 'bench', '--tenant', tenant, '--data', data]
+export function makeToken(
+  data: string,
+  scope: string,
+  { tenant = 'default', subject = 'bench' }: { readonly tenant?: string; readonly subject?: string } = {},
+): string {
+  const args = [CLI, 'token', '--scope', scope, '--sub', subject, '--tenant', tenant, '--data', data]
   return execFileSync(process.execPath, args, { encoding: 'utf8', env: withoutSettings() }).trim()
 }
 

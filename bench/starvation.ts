@@ -63,7 +63,7 @@ async function open(options: BenchOptions): Promise<Bench> {
   await seed(data, options)
   const server = await serveLedger(data, START_FLAGS)
   const reader = makeToken(data, 'runs:read audit:read audit:export')
-  const writer = makeToken(data, 'runs:write', 'writers')
+  const writer = makeToken(data, 'runs:write', { tenant: 'writers' })
   for (const { run, policy } of WRITERS) {
     await post(server, writer, { path: '/v1/runs', body: JSON.stringify({ id: run, name: 'bench', policy }) })
   }

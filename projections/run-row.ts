@@ -206,6 +206,11 @@ export function dueAtOf({ status, due, open, approvals, waits }: RunRowState): s
   return dueAt(due, { leaseUntil, waits: Object.keys(approvals).length + Object.keys(waits).length })
 }
 
+/** Until when the run is left to the worker that carries it, if one does. */
+export function carriedUntilOf(row: RunRowState): string | undefined {
+  return row.due.holdMs === undefined || row.due.left !== undefined ? undefined : dueAtOf(row)
+}
+
 /** Calls that may be open; at least one if some are not tracked individually. */
 export function openCallsOf({ openCount, openMore }: RunRowState): number {
   return Math.max(openCount, openMore === true ? 1 : 0)

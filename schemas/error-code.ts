@@ -76,6 +76,7 @@ export type RefusalCode =
   | 'signal-not-awaited'
   | 'signal-invalid'
   | 'signals-full'
+  | 'workers-full'
   | 'open-work'
   | 'refusals-exhausted'
   | 'idempotency-key-reused'

@@ -18,6 +18,7 @@ import {
   KEY_MAX_CHARS,
   LEASE_MAX_MS,
   LEASE_MIN_MS,
+  PER_TENANT_MAX,
   RESERVATION_DEADLINE_MAX_MS,
   RETRY_MAX_MS,
   SUPERSESSIONS_MAX,
@@ -66,13 +67,15 @@ export const StartRun = z
     after: Until.optional(),
     /**
      * Carries on the run of this id as it is recorded, if `fence` is still its latest: of several workers, one gets it. Other members except `name` and
-     * `whenOwned` are not compared. `holdMs`: other workers leave it alone for this long after each of its events.
+     * `whenOwned` are not compared. `holdMs`: other workers leave it alone for this long after each of its events. `perTenant`: only if workers carry fewer
+     * other runs of the tenant.
      */
     worker: z
       .strictObject({
         fence: z.int().min(1),
         holdMs: z.int().min(HOLD_MIN_MS).max(HOLD_MAX_MS),
         version: WorkerVersion.optional(),
+        perTenant: z.int().min(1).max(PER_TENANT_MAX).optional(),
       })
       .optional(),
   })

@@ -25,6 +25,8 @@ const WEBHOOKS = 'webhooks/'
 const OF_LEDGERS = [LEDGER, 'http/', 'client/']
 const ON_EVERY_STORE = [...OF_LEDGERS, WEBHOOKS, CONTENTION]
 const AFTER_KILL = [KILL]
+/** SQLite is where scripts/test.mjs runs it. */
+const KILLED_WORKERS = 'agent/workers/killed-workers.'
 
 const level = levelOf(process.argv)
 /** Whether tests share a filled store per server, instead of having one each. */
@@ -68,7 +70,7 @@ const STORES = [
 /** Each test has a separate store. */
 function server(name) {
   const ofLedgers = isShared && name !== REAL ? Object.keys(UNSHARED) : OF_LEDGERS
-  return { name, suites: [`store/${name}.`, ...ofLedgers, WEBHOOKS, CONTENTION, ...AFTER_KILL] }
+  return { name, suites: [`store/${name}.`, ...ofLedgers, WEBHOOKS, CONTENTION, ...AFTER_KILL, KILLED_WORKERS] }
 }
 
 function shared(name) {

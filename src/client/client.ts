@@ -35,6 +35,8 @@ export interface CommandOptions extends AskOptions {
 export interface DueQuery {
   readonly names: readonly string[]
   readonly versions?: readonly string[]
+  /** Nothing is listed while workers carry so many runs of the tenant. */
+  readonly perTenant?: number
   /** At most 500. */
   readonly limit: number
   /** The `nextCursor` of another page for the same names and versions: only what follows it. */
@@ -198,9 +200,9 @@ export function createClient(options: ClientOptions): Client {
     events: (runId, filter = {}, options = {}) =>
       pages(`${runPath(runId)}/events`, filter, options) as AsyncIterable<Json> as AsyncIterable<EventRecord>,
     runs: (filter = {}, options = {}) => pages('/v1/runs', filter, options),
-    dueRuns: async ({ names, versions, limit, cursor }, { waitSeconds, signal } = {}) => {
+    dueRuns: async ({ names, versions, perTenant, limit, cursor }, { waitSeconds, signal } = {}) => {
       const query = {
-        ...{ due: 'true', names: JSON.stringify(names), limit, cursor },
+        ...{ due: 'true', names: JSON.stringify(names), perTenant, limit, cursor },
         ...(versions !== undefined && { versions: JSON.stringify(versions) }),
       }
       const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` }

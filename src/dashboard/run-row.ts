@@ -18,6 +18,8 @@ const RowSchema = z.object({
   inDoubtCalls: Whole.default(0),
   overdue: z.boolean().optional(),
   stuck: z.object({ code: Text, since: Text }).optional(),
+  dueAt: Text.optional(),
+  version: Text.optional(),
   seal: z.literal('invalid').optional(),
   startedAt: Text,
   updatedAt: Text,

@@ -75,7 +75,7 @@ function decideCarry(
   { name, whenOwned = 'wait', worker }: StartRun & { readonly worker: NonNullable<StartRun['worker']> },
   env: Env,
 ): Decision {
-  const { fence, ...how } = worker
+  const { fence, perTenant: _, ...how } = worker
   if (state === undefined) return refuse(refusal('run-not-found', 'there is no run of this id to carry on'))
   if (state.name !== name) {
     const evidence = { expected: state.name, actual: name }

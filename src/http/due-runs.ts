@@ -13,6 +13,7 @@ interface DueParameters {
   readonly name?: string | undefined
   readonly names?: readonly string[] | undefined
   readonly versions?: readonly string[] | undefined
+  readonly perTenant?: number | undefined
   readonly cursor?: string | undefined
   readonly limit?: number | undefined
 }
@@ -20,7 +21,7 @@ interface DueParameters {
 /** The order is that of the time at which a run became due. What is carried on leaves the list, so a worker begins without a cursor again and again. */
 export async function listDueRuns(context: RequestContext<DueParameters>): Promise<Response> {
   const { deps, caller, path, query, access, c } = context
-  const { due, name, names, versions, cursor, limit = PAGE_DEFAULT, ...others } = query
+  const { due, name, names, versions, perTenant, cursor, limit = PAGE_DEFAULT, ...others } = query
   const asked = [...(names ?? []), ...(name === undefined ? [] : [name])]
   const beside = Object.entries(others).flatMap(([other, value]) => (value === undefined ? [] : [other]))
   if (due === undefined || asked.length === 0 || beside.length > 0) return problemResponse(notDue(beside), path)
@@ -33,7 +34,7 @@ export async function listDueRuns(context: RequestContext<DueParameters>): Promi
   const [dueAt, runId] = (cursor === undefined ? undefined : decodeCursor(places, scope, cursor)) ?? []
   const after = typeof dueAt === 'string' && typeof runId === 'string' ? { dueAt, runId } : undefined
   if (cursor !== undefined && after === undefined) return problemResponse(notACursor, path)
-  const wanted = { ...runs, limit, ...(after && { after }) }
+  const wanted = { ...runs, limit, ...(perTenant !== undefined && { perTenant }), ...(after && { after }) }
   const list = (waitMs: number, signal: AbortSignal) => deps.ledger.dueRuns(caller, wanted, { waitMs, signal })
   const waitSeconds = preferredWaitSeconds(c.req.header('prefer')) ?? 0
   let found = await withSlot(context, () => list(0, c.req.raw.signal))
@@ -49,7 +50,7 @@ export async function listDueRuns(context: RequestContext<DueParameters>): Promi
 const notDue = (beside: readonly string[]) =>
   problem(
     'invalid-query',
-    'what is due is listed by due=true with name or names, and versions, cursor and limit if need be',
+    'what is due is listed by due=true with name or names, and versions, perTenant, cursor and limit if need be',
     {
       evidence: {
         errors: [{ pointer: `/${beside[0] ?? 'due'}`, message: beside[0] ? 'not beside due' : 'needs a name' }],

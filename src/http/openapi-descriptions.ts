@@ -17,7 +17,7 @@ export const PARAMETERS: Texts = {
   code: 'Stable code of a problem, such as `not-found`.',
   compensation:
     'Only runs whose last rollback ended so: `COMPENSATED`, `PARTLY_COMPENSATED`, `COMPENSATION_FAILED` or `IN_DOUBT`.',
-  due: 'With `true`: only open runs that a worker may carry on now, in the order in which they became due; goes with `name` or `names`, `versions`, `cursor` and `limit`, and with `Prefer: wait=20` waits for one.',
+  due: 'With `true`: only open runs that a worker may carry on now, in the order in which they became due; goes with `name` or `names`, `versions`, `perTenant`, `cursor` and `limit`, and with `Prefer: wait=20` waits for one.',
   cursor: 'Where the next page begins: `nextCursor` of the page before, with the same other parameters.',
   equalTo: 'Id of an open call: it and the open calls with its tool and its arguments are listed.',
   event: 'Id of the event, a UUID.',
@@ -54,6 +54,7 @@ export const PARAMETERS: Texts = {
   versions:
     'Beside `due`: only runs whose first worker had one of these versions or none, a JSON array of up to 64 texts; absent: all.',
   wait: 'Id of the wait, a UUID, as its start was answered.',
+  perTenant: 'Beside `due`: nothing is due while workers carry so many runs of the tenant.',
   stuck: 'With `true`: only open runs that the code of their last worker could not carry on.',
   waiting: 'With `true`: only runs that wait for a decision, a signal or a time.',
   'consistency.from': 'Size of the smaller tree, in events, 1 or more: RFC 6962 defines no proof from 0.',
@@ -284,6 +285,8 @@ export const MEMBERS: Texts = {
   'worker.fence': 'Number of the latest life of the run, as the list of what is due has it.',
   'worker.holdMs':
     'Milliseconds for which other workers leave the run alone after each of its events, 1,000 to 3,600,000.',
+  'worker.perTenant':
+    'Only if workers carry fewer other runs of the tenant now; else 409 `workers-full`. 1 to 100,000.',
   'worker.version': "Version of the worker's code: 1 to 64 letters, digits, and `. _ + -`.",
   writes: 'Top-level keys that the agent may change; absent: all.',
 }

@@ -75,6 +75,7 @@ export const STATUS = {
   'signal-not-awaited': 404,
   'signal-invalid': 422,
   'signals-full': 409,
+  'workers-full': 409,
   'open-work': 409,
   'refusals-exhausted': 429,
   'idempotency-key-reused': 422,

@@ -155,6 +155,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'The run holds too many signals',
     'Signals that no wait has taken fill the run: let it take some, or send them to another run.',
   ),
+  'workers-full': text(
+    'Workers carry as many runs of the tenant as they may',
+    'Ask for what is due with the same `perTenant`: `Prefer: wait=20` answers once a run has ended, or is left. Or raise the limit.',
+  ),
   'approval-pending': text(
     'The call waits for an approval',
     'Ask again later (`Prefer: wait=20` holds the answer). People who may decide find it at `GET /v1/approvals`, and at `/ui/approvals`.',

@@ -97,7 +97,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   return {
     ...{ ledgerId, origin, ...(logs && { logs }) },
     ...(audit && { audit: audit.reads, signReview: signsReviews({ audit: audit.reads, facts, effects }) }),
-    ...createCommands({ write, queries, newId: effects.newId }),
+    ...createCommands({ write, queries, newId: effects.newId, list }),
     ...queriesOf(queries),
     run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
     ...waitingOf(approvals, { queries, reader, effects, list }),

@@ -99,7 +99,10 @@ export interface Replay {
 export type RunListFilter = Omit<RunFilter, 'tenant' | 'leaseOverAt'> & { readonly overdue?: true }
 
 /** Runs that a worker may carry on. */
-export type DueQuery = Omit<DueFilter, 'tenant' | 'dueBy'>
+export interface DueQuery extends Omit<DueFilter, 'tenant' | 'dueBy'> {
+  /** Nothing is due while workers carry so many runs of the tenant. */
+  readonly perTenant?: number
+}
 
 export interface DueRuns {
   readonly items: readonly JsonObject[]
@@ -108,6 +111,8 @@ export interface DueRuns {
   readonly asOf: Position | undefined
   /** Milliseconds until the next run becomes due, if nothing happens before. */
   readonly nextMs?: number
+  /** Nothing is due because workers carry as many runs as they may. */
+  readonly isFull?: true
 }
 
 export interface OpenCallsPage {

@@ -39,6 +39,8 @@ export interface RunRow {
   readonly fence: number
   /** The time from which a worker may carry the run on; RFC 3339, UTC. Absent while it waits for somebody, and after its end. */
   readonly dueAt?: string
+  /** Until when the run is left to the worker that carries it; RFC 3339, UTC. Absent if none does. */
+  readonly carriedUntil?: string
   /** Version of the code that the first worker of the run had. */
   readonly version?: string
   /** The code of the last worker could not carry the run on. */
@@ -99,6 +101,16 @@ export interface DueFilter {
   readonly dueBy: string
   /** Only runs after this place in (dueAt, runId) order. */
   readonly after?: DuePlace
+  readonly limit: number
+}
+
+/** Runs that workers carry at a time. */
+export interface CarriedFilter {
+  readonly tenant: string
+  /** RFC 3339, UTC, as `Date` writes it: only runs whose hold ends later. */
+  readonly at: string
+  /** A run that is not counted. */
+  readonly except?: string
   readonly limit: number
 }
 
@@ -170,6 +182,8 @@ export interface ViewStore extends DerivedFile {
   dueRuns(of: DueFilter): readonly RunRow[]
   /** The first time after `dueBy` at which one of these runs becomes due. */
   nextDue(of: DueFilter): string | undefined
+  /** The ends of the holds of a tenant's runs that workers carry, the earliest first, at most `limit`. */
+  carriedUntil(of: CarriedFilter): readonly string[]
   /** Number of calls in doubt of all tenants, in the first `runs` runs that have an open call. */
   callsInDoubt(runs: number): number
   /** Faults of one tenant, or of all; ordered by stream and revision. */

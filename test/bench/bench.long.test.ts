@@ -22,6 +22,8 @@ const ALWAYS = [
   'P20 pair',
   'S1 p50',
   'mcp read p50',
+  'worker grant p50',
+  'worker idle',
 ]
 
 interface Report {

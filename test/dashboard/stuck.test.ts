@@ -32,4 +32,21 @@ test('a run that its worker cannot carry on says why and since when, on its page
   assert.match(await olga.html('/ui/runs?stuck=true'), /No run fits these filters/)
 })
 
+test('a run that is due and that no worker takes says so in the list after a minute, with its version (HTTP-89)', async () => {
+  let aheadMs = 0
+  await using edge = await testEdge({ now: () => Date.now() + aheadMs })
+  await edge.started('order', { after: '2026-01-01T00:00:00Z' })
+  await edge.started('own')
+  const body = { id: 'order', name: 'test', worker: { fence: 1, holdMs: 60_000, version: '2026-11' } }
+  const { fence: runFence } = await bodyOf(await edge.post('/v1/runs', body))
+  const error = { code: 'x', message: 'y' }
+  await edge.post('/v1/runs/order/leave', { because: 'stuck', error, retryAfterMs: 1, runFence })
+  const olga = await signedIn(edge, { subject: 'olga' })
+  assert.not.match(await olga.html('/ui/runs'), /due since/)
+  aheadMs = 120_000
+  const list = await olga.html('/ui/runs')
+  assert.is(list.match(/due since/g)?.length, 1, 'the other one is left to its process')
+  assert.match(list, /no worker for version .*2026-11.* has taken it/s)
+})
+
 test.run()

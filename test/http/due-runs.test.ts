@@ -180,6 +180,48 @@ test('a run that is left as stuck says why and since when, on its own and in the
     assert.is((await edge.post('/v1/runs/r/leave', body)).status, 422)
 })
 
+test('with `perTenant` a worker takes no run beyond the limit, and hears of one once another has ended or is left (RUN-244, HTTP-88)', async () => {
+  await using edge = await testEdge()
+  for (const id of ['a', 'b', 'c']) await edge.started(id, { name: 'order', after: PAST })
+  const rows = await dueIn(edge, 'name=order&perTenant=1')
+  assert.is(rows.length, 3)
+  const taken = await Promise.all(rows.map((row) => take(edge, row, { perTenant: 2 })))
+  assert.equal(taken.map(({ status }) => status).sort(), [200, 200, 409], 'side by side')
+  const [full] = await Promise.all(taken.filter(({ status }) => status === 409).map(bodyOf))
+  assert.equal([full?.code, full?.limit], ['workers-full', 2])
+  assert.equal(await dueIn(edge, 'name=order&perTenant=2'), [])
+  assert.is((await dueIn(edge, 'name=order&perTenant=3')).length, 1)
+  const own = rows.find((_, n) => taken[n]?.status === 200)
+  const left = rows.find((_, n) => taken[n]?.status === 409)
+  assert.ok(own && left)
+  const body = { id: left.runId, name: 'order', worker: { fence: left.fence, holdMs: 60_000, perTenant: 2 } }
+  const batch = await bodyOf(await edge.post('/v1/batch', { items: [{ op: 'start', body }] }))
+  assert.is(batch.items[0]?.body.code, 'workers-full', 'in a batch')
+  const next = edge.get('/v1/runs?due=true&name=order&perTenant=2', { prefer: 'wait=20' })
+  await edge.post(`/v1/runs/${own.runId}/complete`, {})
+  assert.equal(ids((await bodyOf(await within(next, 'the end of a run'))).items as unknown as readonly Row[]), [
+    left.runId,
+  ])
+  assert.is((await take(edge, left, { perTenant: 2 })).status, 200)
+  const others = await bearer(edge, { tenant: 'beta' })
+  await edge.post('/v1/runs', { id: 'x', name: 'order', after: PAST }, others)
+  const foreign = { id: 'x', name: 'order', worker: { fence: 1, holdMs: 60_000, perTenant: 1 } }
+  assert.is((await edge.post('/v1/runs', foreign, others)).status, 200, 'of another tenant')
+  for (const bad of ['0', '-1', 'all'])
+    assert.is((await edge.get(`/v1/runs?due=true&name=order&perTenant=${bad}`)).status, 400, bad)
+  assert.is((await edge.get('/v1/runs?perTenant=1')).status, 400)
+})
+
+test('a worker that takes a run again after a lost answer is not refused for that run (RUN-244)', async () => {
+  await using edge = await testEdge()
+  await edge.started('a', { name: 'order', after: PAST })
+  const body = { id: 'a', name: 'order', worker: { fence: 1, holdMs: 60_000, perTenant: 1 } }
+  const key = { 'idempotency-key': 'take-a' }
+  assert.is((await edge.post('/v1/runs', body, key)).status, 200)
+  const again = await edge.post('/v1/runs', body, key)
+  assert.equal([again.status, (await bodyOf(again)).fence], [200, 2])
+})
+
 test('only the owner leaves a run or keeps it (RUN-223, RUN-224, HTTP-68)', async () => {
   await using edge = await testEdge()
   await edge.started('r', { name: 'order', after: PAST })

@@ -112,6 +112,23 @@ test('runs that are due come by time over all names, with the time of the next o
 
 const STUCK = { code: 'resume-diverged', message: 'no', attempts: 2, since: at(1), until: at(2) }
 
+test('runs that workers carry are counted from the end of their holds on, of one tenant, without the one that is excepted (RUN-244)', () => {
+  using views = openSqliteViews({ path: ':memory:' })
+  const rows = [
+    run({ runId: 'b', carriedUntil: at(5) }),
+    run({ runId: 'a', carriedUntil: at(3) }),
+    run({ runId: 'over', carriedUntil: at(1) }),
+    run({ runId: 'left' }),
+    run({ tenant: 'beta', runId: 'z', carriedUntil: at(5) }),
+  ]
+  views.saveRuns(rows, { ...RUNS, position: '1' })
+  const carried = (more: object = {}) => views.carriedUntil({ tenant: 'acme', at: at(1), limit: 10, ...more })
+  assert.equal(carried(), [at(3), at(5)])
+  assert.equal(carried({ limit: 1 }), [at(3)])
+  assert.equal(carried({ except: 'a' }), [at(5)])
+  assert.equal(carried({ at: at(5) }), [])
+})
+
 test('a statement of the list looks at a bounded number of runs, whatever the filter, and goes on from there (F109)', () => {
   using views = openSqliteViews({ path: ':memory:' })
   const rows = Array.from({ length: 300 }, (_, index) =>

@@ -21,10 +21,10 @@ interface Carrying {
 
 /**
  * `ended`: completed or rolled back. `left`: it waits, or it now belongs to another owner. `missed`: it had ended, or another owner had it, before this worker
- * took it. `refused`: it could not be taken, or not be left. `stuck`: the code cannot carry it on, and the run says so.
+ * took it. `full`: workers carry as many runs of the tenant as they may. `refused`: it could not be taken, or not be left. `stuck`: the code cannot carry it on, and the run says so.
  */
 export interface Carried {
-  readonly kind: 'ended' | 'left' | 'missed' | 'refused' | 'stuck'
+  readonly kind: 'ended' | 'left' | 'missed' | 'full' | 'refused' | 'stuck'
   readonly error?: unknown
 }
 
@@ -86,7 +86,7 @@ async function afterwards(
   { started, outcome, halted }: Life,
   thrown: unknown,
 ): Promise<Carried> {
-  if (started === undefined) return isTaken(thrown) ? { kind: 'missed' } : { kind: 'refused', error: thrown }
+  if (started === undefined) return notTaken(thrown)
   if (started.status !== 'open') return { kind: 'missed' }
   if (outcome !== undefined && outcome.status !== 'OPEN') return { kind: 'ended' }
   const error = outcome?.rollbackError ?? halted ?? thrown
@@ -105,6 +105,11 @@ async function afterwards(
     return { kind: 'left' }
   }
   return isWaiting ? { kind: 'left' } : { kind: 'stuck', error }
+}
+
+function notTaken(error: unknown): Carried {
+  if (isTaken(error)) return { kind: 'missed' }
+  return error instanceof LedgerRefused && error.code === 'workers-full' ? { kind: 'full' } : { kind: 'refused', error }
 }
 
 const TOO_MANY = 429

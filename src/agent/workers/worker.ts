@@ -1,7 +1,7 @@
 /** @module A worker: carries on the open runs of its names as soon as they can go on. Runs, fences and leases are its queue (RUN-222 to RUN-229). */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { HOLD_MAX_MS, HOLD_MIN_MS, RETRY_MAX_MS } from '../../../schemas/value-forms.ts'
+import { HOLD_MAX_MS, HOLD_MIN_MS, PER_TENANT_MAX, RETRY_MAX_MS } from '../../../schemas/value-forms.ts'
 import { onAbort } from '../../resources/linked-signal.ts'
 import { tell } from '../calls/tell.ts'
 import { AgentError } from '../errors.ts'
@@ -27,6 +27,11 @@ export interface WorkerOptions<Keeps = never> {
   readonly runs: Readonly<Record<string, Body<never, unknown, Keeps>>>
   /** Runs carried on at the same time; default 10. */
   readonly concurrency?: number
+  /**
+   * Runs of the tenant, of any name, that all workers may carry at the same time: this one takes none beyond. A ledger of one process never exceeds it; of
+   * several on one store, each may by one. Default: no limit.
+   */
+  readonly perTenant?: number
   /**
    * Version of this code, such as a commit: 1 to 64 letters, digits, and `. _ + -`. A run remembers the version of its first worker, and is then taken only by
    * workers of that version, or of one that names it in `takes`. Default: none; the worker takes runs that no worker with a version has carried.
@@ -60,6 +65,7 @@ export interface Worker extends AsyncDisposable {
 const WORKER: OptionRules<WorkerOptions> = {
   runs: anObject,
   concurrency: within(1, 1_000),
+  perTenant: within(1, PER_TENANT_MAX),
   version: text,
   takes: either('"any", or a list of versions', oneOf('any'), aList),
   holdMs: within(HOLD_MIN_MS, HOLD_MAX_MS, 'milliseconds'),
@@ -116,7 +122,7 @@ class RunningWorker implements Worker {
   readonly #home: Home
   readonly #options: WorkerOptions
   readonly #names: readonly string[]
-  readonly #active = new Map<string, Promise<void>>()
+  readonly #active = new Map<string, Promise<unknown>>()
   /** Runs that could not be taken: until when they are passed over, and how often in a row that was so. */
   readonly #passedOver = new Map<string, { readonly until: number; readonly times: number }>()
   readonly #stopping = new AbortController()
@@ -186,9 +192,9 @@ class RunningWorker implements Worker {
     const askedAt = performance.now()
     const takes = await this.#listed(free)
     if (this.#isStopping) return
-    await Promise.all(takes.map((row) => this.#take(row)))
+    const isFull = await this.#takeAll(takes)
     // The next request would be answered at once as well: the ledger has no room for a wait, or nothing that is listed can be taken.
-    const isFutile = takes.length === 0 && performance.now() - askedAt < PAUSE_MS
+    const isFutile = (takes.length === 0 || isFull) && performance.now() - askedAt < PAUSE_MS
     if (isFutile) await this.#pause(PAUSE_MS * (0.5 + Math.random() / 2))
   }
 
@@ -196,7 +202,8 @@ class RunningWorker implements Worker {
   async #listed(free: number): Promise<readonly JsonObject[]> {
     const passedOver = this.#notNow()
     const limit = Math.min(PAGE_MAX, free + this.#active.size + passedOver.size)
-    const query = { names: this.#names, limit, ...this.#versions }
+    const { perTenant } = this.#options
+    const query = { names: this.#names, limit, ...this.#versions, ...(perTenant !== undefined && { perTenant }) }
     const takes: JsonObject[] = []
     let cursor: string | undefined
     do {
@@ -223,32 +230,47 @@ class RunningWorker implements Worker {
     return takes === 'any' ? {} : { versions: [...(version === undefined ? [] : [version]), ...takes] }
   }
 
-  /** Resolves once the run is this worker's, or is not. */
-  async #take(row: JsonObject): Promise<void> {
-    const { runs, version, holdMs = HOLD_DEFAULT_MS, retryMs = RETRY_DEFAULT_MS } = this.#options
+  /** With a limit of the tenant one after the other, up to the first for which there is no room: then true. */
+  async #takeAll(rows: readonly JsonObject[]): Promise<boolean> {
+    if (this.#options.perTenant === undefined) {
+      await Promise.all(rows.map((row) => this.#take(row)))
+      return false
+    }
+    for (const row of rows) {
+      if (this.#isStopping) return false
+      if ((await this.#take(row)) === 'full') return true
+    }
+    return false
+  }
+
+  /** Resolves once the run is this worker's, or is not; with `full` if workers carry as many runs of the tenant as they may. */
+  async #take(row: JsonObject): Promise<'full' | undefined> {
+    const { runs, version, perTenant, holdMs = HOLD_DEFAULT_MS, retryMs = RETRY_DEFAULT_MS } = this.#options
     const runId = String(row.runId)
     const body = runs[String(row.name)]
-    if (body === undefined) return
+    if (body === undefined) return undefined
     const attempts = attemptsOf(row)
-    const worker = { fence: Number(row.fence), holdMs, ...(version !== undefined && { version }) }
-    const { promise: isMine, resolve: mine } = Promise.withResolvers<void>()
+    const how = { ...(version !== undefined && { version }), ...(perTenant !== undefined && { perTenant }) }
+    const worker = { fence: Number(row.fence), holdMs, ...how }
+    const { promise: isMine, resolve: mine } = Promise.withResolvers<undefined>()
     const carried = carryOn(this.#home, {
-      ...{ runId, name: String(row.name), body, worker, onStarted: () => mine() },
+      ...{ runId, name: String(row.name), body, worker, onStarted: () => mine(undefined) },
       retryAfterMs: Math.min(Math.max(retryMs, RETRY_MOST_MS), retryMs * 2 ** attempts),
     })
     const over = carried.then((end) => {
       this.#active.delete(runId)
       this.#ended(runId, end)
       this.#change()
+      return end.kind === 'full' ? ('full' as const) : undefined
     })
     this.#active.set(runId, over)
-    await Promise.race([isMine, over])
+    return await Promise.race([isMine, over])
   }
 
   #ended(runId: string, { kind, error }: Carried): void {
     if (kind === 'refused') this.#passOver(runId, PASSED_OVER)
     else if (kind === 'missed') this.#passOver(runId, MISSED)
-    else this.#passedOver.delete(runId)
+    else if (kind !== 'full') this.#passedOver.delete(runId)
     if (kind === 'stuck' || kind === 'refused') this.#tell(error, runId)
   }
 

@@ -45,7 +45,7 @@ interface ListProps {
   readonly place: string | undefined
 }
 
-function RunList({ query, runs: { rows, next, asOf }, place }: ListProps) {
+function RunList({ query, runs: { rows, next, asOf, nowMs }, place }: ListProps) {
   const isLast = next === undefined
   return (
     <>
@@ -57,7 +57,7 @@ function RunList({ query, runs: { rows, next, asOf }, place }: ListProps) {
       <FilterForm query={query} rows={rows} />
       {asOf === undefined ? (
         <section aria-label="Runs" id="live" data-live={withQuery(LIVE, { after: place })}>
-          {rows.length === 0 ? <NoRuns query={query} isLast={isLast} /> : <RunTable rows={rows} />}
+          {rows.length === 0 ? <NoRuns query={query} isLast={isLast} /> : <RunTable rows={rows} nowMs={nowMs} />}
         </section>
       ) : (
         <section aria-label="Runs">
@@ -148,7 +148,14 @@ function NoRuns({ query, isLast }: { readonly query: RunQuery; readonly isLast: 
   )
 }
 
-function RunTable({ rows, asOf }: { readonly rows: readonly Row[]; readonly asOf?: string }) {
+interface TableProps {
+  readonly rows: readonly Row[]
+  readonly asOf?: string
+  /** Absent for the past, of which nobody knows when a run is taken. */
+  readonly nowMs?: number | undefined
+}
+
+function RunTable({ rows, asOf, nowMs }: TableProps) {
   return (
     <div class="table-scroll">
       <table class="runs listed">
@@ -176,7 +183,7 @@ function RunTable({ rows, asOf }: { readonly rows: readonly Row[]; readonly asOf
         </thead>
         <tbody>
           {rows.map((row) => (
-            <RunRow row={row} asOf={asOf} />
+            <RunRow row={row} asOf={asOf} isLate={nowMs !== undefined && isLate(row, nowMs)} />
           ))}
         </tbody>
       </table>
@@ -184,7 +191,19 @@ function RunTable({ rows, asOf }: { readonly rows: readonly Row[]; readonly asOf
   )
 }
 
-function RunRow({ row, asOf }: { readonly row: Row; readonly asOf: string | undefined }) {
+/** A worker takes a run within moments: if none has, none runs that has its name and version. */
+const LATE_MS = 60_000
+
+const isLate = ({ dueAt }: Row, nowMs: number): boolean => dueAt !== undefined && Date.parse(dueAt) + LATE_MS < nowMs
+
+interface RowProps {
+  readonly row: Row
+  readonly asOf: string | undefined
+  /** The run is due, and no worker has taken it. */
+  readonly isLate: boolean
+}
+
+function RunRow({ row, asOf, isLate }: RowProps) {
   const { runId, name, rejections, step, calls, tokens, cost, currency, actor, principal, startedAt, updatedAt } = row
   return (
     <tr id={`run-${runId}`}>
@@ -201,6 +220,7 @@ function RunRow({ row, asOf }: { readonly row: Row; readonly asOf: string | unde
       <td data-label="Status">
         <StatusBadge {...row} />
         {row.stuck !== undefined && <StuckSince stuck={row.stuck} />}
+        {isLate && <NotTaken dueAt={row.dueAt} version={row.version} />}
         {row.waiting > 0 && <span class="muted sub">{plural(row.waiting, 'open wait')}</span>}
       </td>
       <td data-label="Refused">
@@ -240,6 +260,18 @@ function RunRow({ row, asOf }: { readonly row: Row; readonly asOf: string | unde
 const StuckSince = ({ stuck: { code, since } }: { readonly stuck: NonNullable<Row['stuck']> }) => (
   <span class="muted sub">
     <Data text={code} /> since <Time time={since} />
+  </span>
+)
+
+const NotTaken = ({ dueAt = '', version }: Pick<Row, 'dueAt' | 'version'>) => (
+  <span class="muted sub">
+    due since <Time time={dueAt} />, and no worker{' '}
+    {version !== undefined && (
+      <>
+        for version <Data text={version} />{' '}
+      </>
+    )}
+    has taken it
   </span>
 )
 
@@ -348,6 +380,8 @@ const PAGE_ROWS = 50
 
 interface ListedRuns {
   readonly rows: readonly Row[]
+  /** The present. */
+  readonly nowMs?: number
   /** Address of the next page. */
   readonly next?: string
   /** Size of the log at the shown moment; absent for the present. */
@@ -360,12 +394,12 @@ function listedRuns(view: View<RunQuery>): Promise<ListedRuns> {
 }
 
 async function present({ caller, deps, query }: View<RunQuery>): Promise<ListedRuns> {
-  const page = { limit: PAGE_ROWS + 1, nowMs: deps.now() }
-  const { items } = await deps.ledger.listRuns(caller, filterOf(query, page))
+  const nowMs = deps.now()
+  const { items } = await deps.ledger.listRuns(caller, filterOf(query, { limit: PAGE_ROWS + 1, nowMs }))
   const rows = items.slice(0, PAGE_ROWS).map(rowOf)
   const last = items.length > PAGE_ROWS ? rows.at(-1) : undefined
-  if (last === undefined) return { rows }
-  return { rows, next: withQuery(RUNS, { ...queryOf(query), after: `${last.startedAt}~${last.runId}` }) }
+  if (last === undefined) return { rows, nowMs }
+  return { rows, nowMs, next: withQuery(RUNS, { ...queryOf(query), after: `${last.startedAt}~${last.runId}` }) }
 }
 
 async function past(view: View<RunQuery>, asOf: number): Promise<ListedRuns> {

@@ -50,6 +50,7 @@ const ListQuery = z.strictObject({
   due: z.literal('true', 'takes true').optional(),
   names: TextList.optional(),
   versions: AnyTexts.optional(),
+  perTenant: Positive.optional(),
   since: Instant.optional(),
   until: Instant.optional(),
   /** Size of the log, in events. */
@@ -211,8 +212,8 @@ type ListContext = RequestContext<z.output<typeof ListQuery>>
 
 async function listRuns(context: ListContext): Promise<Response> {
   const { deps, caller, path, query, access } = context
-  const { due, names, versions, ...listed } = query
-  if ((due ?? names ?? versions) !== undefined) return listDueRuns(context)
+  const { due, names, versions, perTenant, ...listed } = query
+  if ((due ?? names ?? versions ?? perTenant) !== undefined) return listDueRuns(context)
   const { cursor, limit = PAGE_DEFAULT, asOf: size, ...filters } = listed
   if (size !== undefined) return listRunsAsOf(context, size)
   const scope = ['runs', caller.tenant, filters]
@@ -234,7 +235,16 @@ async function listRuns(context: ListContext): Promise<Response> {
 /** Lists runs as of a size of the log: a page may hold fewer runs than its limit even though another page follows. */
 async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Response> {
   const { deps, caller, path, query, access } = context
-  const { cursor, limit = PAGE_DEFAULT, asOf: _, due: __, names: ___, versions: ____, ...filters } = query
+  const {
+    cursor,
+    limit = PAGE_DEFAULT,
+    asOf: _,
+    due: __,
+    names: ___,
+    versions: ____,
+    perTenant: _____,
+    ...filters
+  } = query
   const { audit, places } = deps.ledger
   if (audit === undefined) return problemResponse(noIndex, path)
   const scope = ['runs', caller.tenant, { asOf: treeSize, ...filters }]
@@ -252,7 +262,10 @@ async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Res
   return json(200, { items, nextCursor, asOf: asOf.eventId })
 }
 
-type ListFilters = Omit<z.output<typeof ListQuery>, 'cursor' | 'limit' | 'asOf' | 'due' | 'names' | 'versions'>
+type ListFilters = Omit<
+  z.output<typeof ListQuery>,
+  'cursor' | 'limit' | 'asOf' | 'due' | 'names' | 'versions' | 'perTenant'
+>
 
 function filterOf({ inDoubt, overdue, waiting, stuck, ...texts }: ListFilters): Omit<RunListFilter, 'limit'> {
   return {

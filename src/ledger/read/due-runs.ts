@@ -1,5 +1,6 @@
 /** @module Waits until a worker has a run to carry on; an idle wait reads nothing but the events that may end it (RUN-222). */
 import { mayMakeDue } from '../../../projections/run-due.ts'
+import { typesThat } from '../../../schemas/events.ts'
 import type { Caller, DueQuery, DueRuns, Ledger } from '../ledger.ts'
 import type { RunList } from './run-list.ts'
 
@@ -42,16 +43,31 @@ async function firstDue({ list, history }: DueRunsDeps, { caller, query }: Asked
     if (found.items.length > 0 || over.aborted) return found
     const from = after === undefined ? {} : { after }
     const atMostMs = found.nextMs ?? TIMER_MAX_MS
-    const goesOn = await mayBeDue((signal) => history.tail(caller, from, signal), { atMostMs, over })
+    const isOf = found.isFull === true ? mayMakeRoom : mayMakeDue
+    const goesOn = await mayBeDue((signal) => history.tail(caller, from, signal), { atMostMs, over, isOf })
     // Nothing is read for a caller who is gone, or whose token has ended: the empty list is the answer.
     if (!goesOn || over.aborted) return found
   }
 }
 
+const RUN_ENDS: ReadonlySet<string> = new Set(
+  typesThat(({ changes }) => changes.run !== undefined && changes.run !== 'open'),
+)
+
+/** Whether a worker may carry one run less after an event of this type. */
+const mayMakeRoom = (type: string): boolean => mayMakeDue(type) || RUN_ENDS.has(type)
+
+interface Waiting {
+  readonly atMostMs: number
+  readonly over: AbortSignal
+  /** Whether an event of this type may end the wait. */
+  readonly isOf: (type: string) => boolean
+}
+
 /** Resolves after an event that may make a run due, after the time, or when the wait is over; with false if no more events are to be had. */
 async function mayBeDue(
   tail: (signal: AbortSignal) => ReturnType<Ledger['tail']>,
-  { atMostMs, over }: { readonly atMostMs: number; readonly over: AbortSignal },
+  { atMostMs, over, isOf }: Waiting,
 ): Promise<boolean> {
   const ending = new AbortController()
   const end = (): void => ending.abort()
@@ -61,7 +77,7 @@ async function mayBeDue(
   if (over.aborted) end()
   try {
     for await (const page of tail(ending.signal)) {
-      if (page !== 'caught-up' && page.some(({ header }) => mayMakeDue(header.type))) return true
+      if (page !== 'caught-up' && page.some(({ header }) => isOf(header.type))) return true
       if (ending.signal.aborted) return true
     }
     return ending.signal.aborted

@@ -102,7 +102,13 @@ export class RunList implements Disposable {
       await withTimeout(this.catchUp(), this.#indexing.remote === undefined ? Number.POSITIVE_INFINITY : WAIT_MS, late)
       const nowMs = this.#nowMs()
       const { tenant } = caller
-      const filter = { ...query, tenant, dueBy: new Date(nowMs).toISOString() }
+      const { perTenant, ...due } = query
+      const filter = { ...due, tenant, dueBy: new Date(nowMs).toISOString() }
+      const ends = perTenant === undefined ? [] : this.#carriedUntil(tenant, { nowMs, limit: perTenant })
+      if (perTenant !== undefined && ends.length >= perTenant) {
+        const nextMs = Math.max(0, Date.parse(ends[0] ?? '') - nowMs)
+        return { items: [], asOf: this.#checkpoint()?.position, nextMs, isFull: true }
+      }
       const rows = this.#views.dueRuns(filter)
       const sealOf = this.sealsOf(tenant, await this.#cut(rows))
       const nextAt = this.#views.nextDue(filter)
@@ -114,6 +120,24 @@ export class RunList implements Disposable {
         ...(nextAt !== undefined && { nextMs: Math.max(0, Date.parse(nextAt) - nowMs) }),
       }
     })
+  }
+
+  /** Number of other runs of the tenant that workers carry now, at most `limit`. */
+  async carried(
+    tenant: string,
+    { except, limit }: { readonly except: string; readonly limit: number },
+  ): Promise<number> {
+    return readWhole(this.#views, async () => {
+      await withTimeout(this.catchUp(), this.#indexing.remote === undefined ? Number.POSITIVE_INFINITY : WAIT_MS, late)
+      return this.#carriedUntil(tenant, { nowMs: this.#nowMs(), except, limit }).length
+    })
+  }
+
+  #carriedUntil(
+    tenant: string,
+    { nowMs, ...of }: { readonly nowMs: number; readonly except?: string; readonly limit: number },
+  ): readonly string[] {
+    return this.#views.carriedUntil({ tenant, at: new Date(nowMs).toISOString(), ...of })
   }
 
   /** Reads the list range by range, so that a filter that matches few runs does not block other work. */

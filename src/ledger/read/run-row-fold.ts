@@ -2,6 +2,7 @@
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import {
+  carriedUntilOf,
   dueAtOf,
   endsCall,
   evolveRunRow,
@@ -56,7 +57,7 @@ export function rowOf(tenant: string, runId: string, state: RunRowState): RunRow
   const approvals = status === 'open' ? Object.keys(state.approvals).length : 0
   const waits = status === 'open' ? Object.keys(state.waits).length : 0
   const { fence, version, stuck } = state.due
-  const dueAt = dueAtOf(state)
+  const [dueAt, carriedUntil] = [dueAtOf(state), carriedUntilOf(state)]
   return {
     tenant,
     runId,
@@ -79,6 +80,7 @@ export function rowOf(tenant: string, runId: string, state: RunRowState): RunRow
     ...leasesOf(state),
     fence,
     ...(dueAt === undefined ? {} : { dueAt }),
+    ...(carriedUntil === undefined ? {} : { carriedUntil }),
     ...(version === undefined ? {} : { version }),
     ...(stuck === undefined || status !== 'open' ? {} : { stuck }),
     ...(state.compensation === undefined ? {} : { compensation: state.compensation }),
@@ -91,7 +93,7 @@ export function rowOf(tenant: string, runId: string, state: RunRowState): RunRow
 
 /** `overdue`: the lease of a call has expired by the wall clock, but no event has recorded that yet (STR-2). */
 export function rowBody(
-  { tenant: _, fold: __, suspects: ___, leaseUntil, ...row }: RunRow,
+  { tenant: _, fold: __, suspects: ___, carriedUntil: ____, leaseUntil, ...row }: RunRow,
   leaseOverAt: string,
 ): JsonObject {
   const { stuck, ...shown } = row

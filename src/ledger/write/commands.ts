@@ -8,6 +8,8 @@ import { weigh } from '../../resources/memory-budget.ts'
 import { runIdFromKey } from '../../signing/request-mark.ts'
 import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'
+import type { RunList } from '../read/run-list.ts'
+import { CarriedLimit } from './carried-limit.ts'
 import { startLinked } from './linked-start.ts'
 import type { RunWrites } from './write-path.ts'
 import { notAttempted, refused } from './write-refusals.ts'
@@ -21,9 +23,14 @@ interface CommandDeps {
   readonly write: RunWrites
   readonly queries: Queries
   readonly newId: () => string
+  readonly limit: CarriedLimit
 }
 
-export function createCommands(deps: CommandDeps): Pick<Ledger, 'execute' | 'executeBatch'> {
+export function createCommands({
+  list,
+  ...rest
+}: Omit<CommandDeps, 'limit'> & { readonly list: Pick<RunList, 'carried'> }): Pick<Ledger, 'execute' | 'executeBatch'> {
+  const deps = { ...rest, limit: new CarriedLimit((...of) => list.carried(...of)) }
   return {
     // Not async: a promise that resolves to another one costs three more turns.
     execute: <C extends Command>(caller: Caller, runId: string, command: C, info: RequestInfo) =>
@@ -42,8 +49,22 @@ function executeOne(
   const id = command.kind === 'start' ? startedId(caller, { body: command.body, info, newId }) : runId
   const outside = commandRefusal(caller, id, command)
   if (outside !== undefined) return Promise.resolve(refused(outside))
-  const linked = command.kind === 'start' ? startLinked(deps, caller, { runId: id, command, info }) : undefined
-  return linked ?? write.execute(caller, id, asAgent(caller, command), info)
+  const apart = startApart(deps, caller, { runId: id, command, info })
+  return apart ?? write.execute(caller, id, asAgent(caller, command), info)
+}
+
+interface Request {
+  readonly runId: string
+  readonly command: Command
+  readonly info: RequestInfo
+}
+
+/** A start that involves other runs: a branch, a child, or the take of a worker with a limit; undefined for any other command. */
+function startApart(deps: CommandDeps, caller: Caller, request: Request): Promise<Outcome> | undefined {
+  const { runId, command, info } = request
+  if (command.kind !== 'start') return undefined
+  const take = (): Promise<Outcome> => deps.write.execute(caller, runId, asAgent(caller, command), info)
+  return startLinked(deps, caller, { runId, command, info }) ?? deps.limit.within(caller, request, take)
 }
 
 /** Id of the run to start: the caller's id, else the id of the call whose work it is, else an id derived from the idempotency key, else a new one. */
@@ -95,7 +116,7 @@ function outsideOf(caller: Caller, { runId, command }: BatchItem, stopped: Set<s
   return outside
 }
 
-/** A branch or child start comes first and is executed separately, because it involves another run. */
+/** A start that involves other runs comes first and is executed separately. */
 async function inOrder(
   deps: CommandDeps,
   caller: Caller,
@@ -104,8 +125,7 @@ async function inOrder(
   const { runId, commands } = of
   const [first, ...rest] = commands
   if (first === undefined) return []
-  const { command, info } = first
-  const start = command.kind === 'start' ? startLinked(deps, caller, { runId, command, info }) : undefined
+  const start = startApart(deps, caller, { runId, ...first })
   if (start === undefined) return deps.write.executeInOrder(caller, runId, commands)
   const started = await start
   return [started, ...(await deps.write.executeInOrder(caller, runId, rest))]

@@ -30,6 +30,7 @@ export interface RunColumns {
   readonly lease_until: string | null
   readonly fence: number
   readonly due_at: string | null
+  readonly carried_until: string | null
   readonly version: string | null
   /** JSON. */
   readonly stuck: string | null
@@ -57,6 +58,7 @@ export function toRunColumns(row: RunRow): RunColumns {
     lease_until: row.leaseUntil ?? null,
     fence: row.fence,
     due_at: row.dueAt ?? null,
+    carried_until: row.carriedUntil ?? null,
     version: row.version ?? null,
     stuck: row.stuck === undefined ? null : JSON.stringify(row.stuck),
     compensation: row.compensation ?? null,
@@ -82,6 +84,7 @@ export function fromRunRow(columns: RunColumns): RunRow {
     ...(columns.lease_until === null ? {} : { leaseUntil: columns.lease_until }),
     fence: columns.fence,
     ...(columns.due_at === null ? {} : { dueAt: columns.due_at }),
+    ...(columns.carried_until === null ? {} : { carriedUntil: columns.carried_until }),
     ...(columns.version === null ? {} : { version: columns.version }),
     ...(columns.stuck === null ? {} : { stuck: parseJson<StuckState>(columns.stuck) }),
     ...(columns.compensation === null ? {} : { compensation: columns.compensation }),

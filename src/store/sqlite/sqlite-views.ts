@@ -1,6 +1,7 @@
 /** @module The views' file: tables that are rebuilt from the event store if they are lost, damaged or of another version. */
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type {
+  CarriedFilter,
   DueFilter,
   DuePlace,
   FaultRow,
@@ -125,6 +126,10 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     return times.sort()[0]
   }
 
+  carriedUntil({ tenant, at, except, limit }: CarriedFilter): readonly string[] {
+    return this.#statements.carriedUntil.all({ tenant, at, except: except ?? null, limit })
+  }
+
   note(name: string): string | undefined {
     return this.#statements.note.get(name)
   }
@@ -197,9 +202,9 @@ function prepareStatements(db: Database) {
     runRow: db.prepare<unknown[], RunColumns>('SELECT * FROM runs WHERE tenant = ? AND run_id = ?'),
     saveRun: db.prepare(`INSERT OR REPLACE INTO runs
       (tenant, run_id, name, status, tags, agents, actor, principal, search, started_at, updated_at, revision, step, rejections, calls, waiting, approvals, suspects,
-        open_calls, in_doubt_calls, lease_until, fence, due_at, version, stuck, compensation, tokens, cost, currency, fold)
+        open_calls, in_doubt_calls, lease_until, fence, due_at, carried_until, version, stuck, compensation, tokens, cost, currency, fold)
       VALUES (@tenant, @run_id, @name, @status, @tags, @agents, @actor, @principal, @search, @started_at, @updated_at, @revision, @step, @rejections, @calls, @waiting,
-        @approvals, @suspects, @open_calls, @in_doubt_calls, @lease_until, @fence, @due_at, @version, @stuck, @compensation, @tokens, @cost, @currency, @fold)`),
+        @approvals, @suspects, @open_calls, @in_doubt_calls, @lease_until, @fence, @due_at, @carried_until, @version, @stuck, @compensation, @tokens, @cost, @currency, @fold)`),
     runAt: db.prepare<unknown[], number>('SELECT rowid FROM runs WHERE tenant = ? AND run_id = ?').pluck(),
     checkpointAt: db.prepare<unknown[], number>('SELECT rowid FROM checkpoints WHERE projection = ?').pluck(),
     faults: db.prepare<unknown[], FaultRow>(`SELECT tenant, stream, revision, code, found_at AS foundAt FROM faults
@@ -215,6 +220,10 @@ function prepareStatements(db: Database) {
     nextDue: db
       .prepare<unknown[], string>(`SELECT due_at FROM runs INDEXED BY runs_due
         WHERE tenant = @tenant AND name = @name AND due_at IS NOT NULL AND due_at > @dueBy AND ${ANY_VERSION} ORDER BY due_at LIMIT 1`)
+      .pluck(),
+    carriedUntil: db
+      .prepare<unknown[], string>(`SELECT carried_until FROM runs INDEXED BY runs_carried
+        WHERE tenant = @tenant AND carried_until > @at AND (@except IS NULL OR run_id <> @except) ORDER BY carried_until LIMIT @limit`)
       .pluck(),
     callsInDoubt: db
       .prepare<unknown[], number>(

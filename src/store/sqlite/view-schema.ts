@@ -27,6 +27,7 @@ CREATE TABLE runs (
   lease_until TEXT,
   fence INTEGER NOT NULL,
   due_at TEXT,
+  carried_until TEXT,
   version TEXT,
   stuck TEXT,
   compensation TEXT,
@@ -43,6 +44,7 @@ CREATE INDEX runs_suspects ON runs (tenant, started_at DESC, run_id DESC) WHERE 
 CREATE INDEX runs_open_calls ON runs (tenant, started_at DESC, run_id DESC) WHERE open_calls > 0;
 CREATE INDEX runs_rolled_back ON runs (tenant, compensation, started_at DESC, run_id DESC) WHERE compensation IS NOT NULL;
 CREATE INDEX runs_due ON runs (tenant, name, due_at, run_id, version) WHERE due_at IS NOT NULL;
+CREATE INDEX runs_carried ON runs (tenant, carried_until, run_id) WHERE carried_until IS NOT NULL;
 CREATE TABLE checkpoints (
   projection TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
@@ -99,6 +101,7 @@ export const VIEWS_SEALED = [
         'lease_until',
         'fence',
         'due_at',
+        'carried_until',
         'version',
         'stuck',
         'compensation',

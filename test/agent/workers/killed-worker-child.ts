@@ -1,7 +1,8 @@
 /**
  * @module A worker that dies whenever its parent likes, and stops in order on SIGTERM: `killed-worker-child.js FOLDER URL TOKEN`. What it does outside is a line
- * in the file `effects`: the key of the call, the run, and what was done.
+ * in the file `effects`: the key of the call, the run, and what was done. The code of the run `broken` asks for another wait in each life, and so diverges.
  */
+import { randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type Run } from '../../../src/agent/index.ts'
@@ -10,7 +11,7 @@ const [folder = '', url = '', token = ''] = process.argv.slice(2)
 const EFFECTS = join(folder, 'effects')
 const done = (): string => (existsSync(EFFECTS) ? readFileSync(EFFECTS, 'utf8') : '')
 
-await using cs = connect({ url, token })
+await using cs = connect({ url, token, divergesAfterMs: 2_000 })
 const tool = (name: string, approve: boolean) =>
   cs.tool({
     name,
@@ -38,6 +39,7 @@ const worker = cs.worker({
       await ship({ order })
       return `${order} to ${to}`
     },
+    broken: async (run: Run) => run.waitFor(`life-${randomUUID()}`, { until: 20 }),
   },
   concurrency: 4,
   holdMs: 2_000,

@@ -279,6 +279,7 @@ for (const kind of ['in process', 'over HTTP'] as const) {
       {},
       { runs: {} },
       { runs: { order }, concurrency: 0 },
+      { runs: { order }, perTenant: 0 },
       { runs: { order }, holdMs: 999 },
       { runs: { order }, version: 'a b' },
       { runs: { order }, version: '1', takes: [''] },
@@ -326,6 +327,29 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     await cs.signal('r2', 'go', 'gone')
     assert.is(await within(cs.result('r2'), 'the run'), 'gone by 2')
     assert.equal(three.active, [])
+  })
+
+  test('workers with a limit of the tenant carry no more at the same time, and all runs in the end (RUN-244)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    let [now, most] = [0, 0]
+    const two = Promise.withResolvers<void>()
+    const order = async (run: Run<number>) => {
+      now += 1
+      most = Math.max(most, now)
+      if (now === 2) two.resolve()
+      await two.promise
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      now -= 1
+      return run.input
+    }
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f']
+    for (const [n, id] of ids.entries()) await cs.start('order', n, { id })
+    const runs = { order }
+    await using _one = at.process().worker({ ...QUICK, runs, perTenant: 2 })
+    await using _two = at.process().worker({ ...QUICK, runs, perTenant: 2 })
+    for (const [n, id] of ids.entries()) assert.is(await within(cs.result(id), id), n)
+    assert.is(most, 2)
   })
 
   test('a worker without a version leaves the runs of a version alone, unless it takes any (RUN-225)', async () => {

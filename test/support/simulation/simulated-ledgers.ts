@@ -25,6 +25,7 @@ const noViews: ViewStore = {
   listRuns: () => ({ rows: [] }),
   dueRuns: () => [],
   nextDue: () => undefined,
+  carriedUntil: () => [],
   faults: () => [],
   callsInDoubt: () => 0,
   note: () => undefined,
