@@ -1,4 +1,4 @@
-import { type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -44,7 +44,7 @@ function began({ provider, folder, name, key }: World, life: number | 'replay'):
   const ended = endOf(child).then(({ code, signal }) => {
     if (signal === 'SIGKILL') return undefined
     assert.is(code, 0, `${name}, life ${life} failed: ${output.stderr}`)
-    return output.stdout
+    return readFileSync(folder.file(`given-${life}`), 'utf8')
   })
   ended.catch(() => undefined)
   return { child, ended }

@@ -1,6 +1,6 @@
 /**
  * @module One life of an agent with a ledger of its own that speaks to a provider over HTTP: `wire-child.js FOLDER LOOP URL KEY LIFE`. Effects are lines of
- * `FOLDER/effects`, what the code sees are lines of `FOLDER/seen-LIFE`. At its end it writes the run's export to `FOLDER/record.jsonl`, and prints what the run gave.
+ * `FOLDER/effects`, what the code sees are lines of `FOLDER/seen-LIFE`. At its end it writes the run's export to `FOLDER/record.jsonl`, and what the run gave to `FOLDER/given-LIFE`.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,4 +26,5 @@ const output =
 let record = ''
 for await (const part of cs.export('agent')) record += part
 writeFileSync(join(folder, 'record.jsonl'), record)
-process.stdout.write(String(output))
+// Packages may write to standard output by themselves.
+writeFileSync(join(folder, `given-${life}`), String(output))
