@@ -66,7 +66,9 @@ for (const { name, open: openHome } of HOMES) {
     const { cs, isClosed } = closable(home)
     const begun = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
+    let closedWithin: unknown
     const order = async (_: Run<never>): Promise<string> => {
+      closedWithin = codeOf(await rejection(cs.close()))
       begun.resolve()
       await go.promise
       return cs.run({ name: 'child' }, () => 'shipped')
@@ -74,6 +76,7 @@ for (const { name, open: openHome } of HOMES) {
     const worker = cs.worker({ runs: { order } })
     const { runId } = await cs.start('order')
     await within(begun.promise, 'the run of the worker')
+    assert.is(closedWithin, 'recursive-call', 'code of a run of a worker cannot close it (RUN-231)')
     const closed = cs.close()
     assert.is(codeOf(await rejection(cs.run({ name: 'late' }, () => 0))), 'closed')
     assert.not.ok(isClosed(), 'its run goes on')

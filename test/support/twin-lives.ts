@@ -143,13 +143,9 @@ export async function livePrograms(
   home: TestHome,
   { programs, seed, every, goesOn = () => true, told = () => undefined }: Lives,
 ): Promise<{ readonly programs: number; readonly kills: number }> {
-  const at = { home, boss: await home.as('boss') }
-  const ticking = setInterval(() => {
-    home.clock.nowMs += TICK_MS
-  }, TICK_MS)
   let [number, kills] = [0, 0]
-  try {
-    await fc.assert(
+  await whileTicking(home, (at) =>
+    fc.assert(
       fc.asyncProperty(SURFACE, fc.integer({ min: 2, max: 30 }), async (program, kill) => {
         if (!goesOn()) return
         number += 1
@@ -166,9 +162,29 @@ export async function livePrograms(
         }
       }),
       { numRuns: programs, seed, includeErrorInReport: true },
-    )
+    ),
+  )
+  return { programs: number, kills }
+}
+
+/** Lives one program; `kill`: after which command, or after each of them. Gives how often it was killed. */
+export async function liveProgram(
+  home: TestHome,
+  program: Surface,
+  { name, kill }: { readonly name: string; readonly kill: number | 'every' },
+): Promise<number> {
+  return whileTicking(home, (at) => oneProgram(at, program, { name, kill, goesOn: () => true }))
+}
+
+/** Leases and waits end while it works. */
+async function whileTicking<T>(home: TestHome, work: (at: Decided) => Promise<T>): Promise<T> {
+  const at = { home, boss: await home.as('boss') }
+  const ticking = setInterval(() => {
+    home.clock.nowMs += TICK_MS
+  }, TICK_MS)
+  try {
+    return await work(at)
   } finally {
     clearInterval(ticking)
   }
-  return { programs: number, kills }
 }

@@ -7,10 +7,11 @@ import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { NO_WAIT } from '../agent/homes.ts'
 import { CALLS } from './twin-calls.ts'
 import { GROUPS } from './twin-groups.ts'
+import { HABITS } from './twin-habits.ts'
 import type { Does, Outside, Part, PartOf, Tool } from './twin-part.ts'
 import { LOSSY, NotFound, normal, type Observed, seen, shown } from './twin-programs.ts'
 
-const KINDS: Readonly<Record<string, PartOf>> = { ...CALLS, ...GROUPS }
+const KINDS: Readonly<Record<string, PartOf>> = { ...CALLS, ...GROUPS, ...HABITS }
 
 export interface Surface {
   readonly does: readonly Does[]

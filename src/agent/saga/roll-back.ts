@@ -41,17 +41,21 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   const started = await connection.execute(runId, { kind: 'compensate', body })
   if (!started.ok) throw new LedgerRefused(started.problem)
   if (scope === undefined) await session?.settled()
-  await clearDoubts(rollback)
+  let known = await clearDoubts(rollback)
   const undoing = { ...rollback, rollBackChild: childrenOf(rollback) }
 
   const tried = new Set<string>()
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const calls = new Map((await connection.calls(runId)).map((call) => [String(call.callId), call]))
+    const listed = known ?? (await connection.calls(runId))
+    known = undefined
+    const calls = new Map(listed.map((call) => [String(call.callId), call]))
     const again = await repeatable(undoing, calls)
     const isRemaining = (id: string): boolean => !tried.has(id) && (again.has(id) || isPending(calls.get(id)))
+    // No plan holds anything then.
+    if (![...calls.keys()].some(isRemaining)) return outcomeOfCalls(rollback, listed)
     const groups = (await planOf(rollback)).map((group) => group.filter(isRemaining))
     const pending = groups.filter((group) => group.length > 0)
-    if (pending.length === 0) break
+    if (pending.length === 0) return outcomeOfCalls(rollback, listed)
     for (const group of pending) {
       // A failed compensation does not interrupt the others of its group: all must end before the rollback continues.
       await allEnded(
@@ -62,7 +66,7 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
       )
     }
   }
-  return outcomeNow(rollback)
+  return outcomeOfCalls(rollback, await connection.calls(runId))
 }
 
 /** A run within the run is undone like a call, through its own rollback. */
@@ -70,8 +74,10 @@ function childrenOf({ connection, registry }: Rollback): Undoing['rollBackChild'
   return (runId, reason) => rollBack({ connection, registry, runId, reason })
 }
 
-async function outcomeNow({ connection, runId, scope }: Rollback): Promise<RunOutcome> {
-  const calls = await connection.calls(runId)
+async function outcomeOfCalls(
+  { connection, runId, scope }: Rollback,
+  calls: readonly JsonObject[],
+): Promise<RunOutcome> {
   const times = await compensationTimes(connection, runId, calls)
   const forward = calls.filter(({ phase }) => phase === 'forward')
   const lists = listsOf(
@@ -164,13 +170,13 @@ async function isUndoneSince({ rollBackChild }: Undoing, { tool, child }: JsonOb
   return status === 'COMPENSATED' || status === 'PARTLY_COMPENSATED'
 }
 
-/** Resolves the calls in doubt that their tools can check, before the plan is carried out. */
+/** Resolves the calls in doubt that their tools can check, before the plan is carried out. Returns the calls of the run if there were none. */
 async function clearDoubts({
   connection,
   registry,
   runId,
   scope,
-}: Pick<Rollback, 'connection' | 'registry' | 'runId' | 'scope'>): Promise<void> {
+}: Pick<Rollback, 'connection' | 'registry' | 'runId' | 'scope'>): Promise<readonly JsonObject[] | undefined> {
   const calls = await connection.calls(runId)
   const doubtful = calls.filter((call) => {
     return call.phase === 'forward' && isDoubtful(call) && isCovered(scope, call.scope as string | undefined)
@@ -183,6 +189,7 @@ async function clearDoubts({
       recordedArgs: await argumentsOf(connection, runId, call),
     })
   }
+  return doubtful.length === 0 ? calls : undefined
 }
 
 /** Whether a call is in doubt, or claimed with a lease that has expired by the ledger's clock. */

@@ -22,7 +22,7 @@ const TOOLS = 40
 const MODEL = 'm'
 
 /** What the model asks for next: names and arguments, or a last word. */
-interface Turn {
+export interface Turn {
   readonly calls: readonly { readonly id: string; readonly name: string; readonly args: JsonObject }[]
   readonly text: string
 }
@@ -90,7 +90,7 @@ class World {
 }
 
 /** A model that is a function of all that it was sent: another transcript gets other answers. */
-function answerTo(transcript: unknown, turns: number, turn: number): Turn {
+export function answerTo(transcript: unknown, turns: number, turn: number): Turn {
   const digest = createHash('sha256').update(JSON.stringify(transcript)).digest()
   const text = `turn ${turn}: ${digest.toString('hex').slice(0, 8)}`
   if (turn >= turns) return { calls: [], text }
@@ -102,18 +102,18 @@ function answerTo(transcript: unknown, turns: number, turn: number): Turn {
   return { calls, text }
 }
 
-type Act = (name: string, args: JsonObject) => Promise<unknown>
+export type Act = (name: string, args: JsonObject) => Promise<unknown>
 /** One agent's loop over a client package; gives its whole transcript as text. */
 export type Loop = (act: Act, turns: number) => Promise<string>
 
-const PARAMETERS = {
+export const PARAMETERS = {
   type: 'object' as const,
   properties: { n: { type: 'number' as const }, note: { type: 'string' as const } },
 }
-const NAMES = Array.from({ length: TOOLS }, (_, i) => `tool_${i}`)
+export const NAMES = Array.from({ length: TOOLS }, (_, i) => `tool_${i}`)
 
 /** What the model is told of a call: its result as JSON in the order seen, or its error. */
-async function told(act: Act, name: string, args: JsonObject): Promise<string> {
+export async function told(act: Act, name: string, args: JsonObject): Promise<string> {
   try {
     return JSON.stringify(await act(name, args))
   } catch (error) {
