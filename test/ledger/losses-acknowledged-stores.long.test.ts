@@ -1,46 +1,30 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ledgerStream, runStream } from '../../schemas/names.ts'
-import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import { GROUP_SIZE } from '../../src/store/postgres/schema.ts'
-import { acknowledge, isOfAll, listed, verified, withLater } from '../support/acknowledging.ts'
+import { acknowledge, isOfAll, listed, withLater } from '../support/acknowledging.ts'
+import {
+  isLossy,
+  lossyPlace,
+  openedOn as opened,
+  type LossyPlace as Place,
+  rowOn as rowOf,
+  verdictOn as verdict,
+} from '../support/lossy-place.ts'
 import { alice, codes, withoutLog as logRemoved, startedCode } from '../support/lossy-site.ts'
-import { type LossyStore, lossyStore, type MediumRow } from '../support/lossy-store.ts'
-import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
-import { type TestLogs, testLogs } from '../support/test-logs.ts'
-import { SERVER_URL, testStoreKeys, testStoreKind } from '../support/test-store.ts'
+import type { MediumRow } from '../support/lossy-store.ts'
+import type { TestLogs } from '../support/test-logs.ts'
+import { testStoreKind } from '../support/test-store.ts'
 
 const test = suite('losses that are acknowledged, on the store under test')
 
-const kind = testStoreKind('postgres')
-const onStore = kind === 'memory' || (kind === 'eventstoredb' && SERVER_URL !== '') ? test.skip : test
-if (onStore === test.skip) console.log(`skipped: nobody takes events from under ${kind}`)
+const onStore = isLossy() ? test : test.skip
 
 const two = runStream('acme', 'two')
 
-interface Place extends AsyncDisposable {
-  readonly lossy: LossyStore
-  readonly folder: TempFolder
-  readonly keys: LedgerKeys
-  readonly path: string
-}
-
-/** Runs `one` and `two` of acme, `far` of beta, which comes last; a checkpoint covers the first events of `one`, and `log.db` knows all. */
+/** Runs `one` and `two` of acme, `far` of beta, and `last` of beta at the end; a checkpoint covers the first events of `one`, and `log.db` knows all. */
 async function place(): Promise<Place> {
-  if (kind === 'memory') throw new Error('nothing outlives its ledger there')
-  const folder = tempFolder()
-  const lossy = await lossyStore(kind, folder)
-  const dispose = async (): Promise<void> => {
-    await lossy[Symbol.asyncDispose]()
-    folder[Symbol.dispose]()
-  }
-  const at: Place = {
-    lossy,
-    folder,
-    keys: testStoreKeys(),
-    path: folder.file('store.db'),
-    [Symbol.asyncDispose]: dispose,
-  }
+  const at = await lossyPlace()
   await using ledger = await opened(at)
   await ledger.fill('acme', 'one', 2)
   await ledger.logs.publish()
@@ -50,28 +34,6 @@ async function place(): Promise<Place> {
   await ledger.fill('beta', 'last', 1)
   await ledger.logs.catchUp()
   return at
-}
-
-async function opened({ lossy, folder, keys }: Place): Promise<TestLogs> {
-  const store = await lossy.open(keys)
-  const at = await testLogs({ folder: folder.path, keys, store }).catch(async (error: unknown) => {
-    await store[Symbol.asyncDispose]()
-    throw error
-  })
-  const dispose = async (): Promise<void> => {
-    await at[Symbol.asyncDispose]()
-    await store[Symbol.asyncDispose]()
-  }
-  return { ...at, keys: at.keys, [Symbol.asyncDispose]: dispose }
-}
-
-const verdict = ({ lossy, path, keys }: Place) =>
-  verified({ path, keys, ...(kind !== 'sqlite' && { server: { kind: kind as never, url: lossy.url } }) })
-
-const rowOf = async ({ lossy }: Place, stream: string, revision: number): Promise<MediumRow> => {
-  const found = (await lossy.rows()).find((row) => row.stream === stream && row.revision === revision)
-  if (found === undefined) throw new Error(`no event ${stream} @ ${revision}`)
-  return found
 }
 
 async function hasTreeOf({ lossy }: Place, ledger: TestLogs, before: readonly MediumRow[]): Promise<void> {
@@ -195,7 +157,7 @@ onStore('while the end of the stream of acknowledgements is lost itself none is 
   assert.is(((await acknowledge(ledger, two, 1)) as { status: string }).status, 'acknowledged')
 })
 
-const onPostgres = kind === 'postgres' ? test : test.skip
+const onPostgres = testStoreKind('postgres') === 'postgres' ? test : test.skip
 
 onPostgres('an acknowledged loss covers no other event of its group (A460, STR-51)', async () => {
   await using at = await place()

@@ -8,13 +8,14 @@ import { GROUP_NOTES, ringSeal } from '../../src/signing/note-seal.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { GROUP_SIZE } from '../../src/store/postgres/schema.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { LoggedEvent } from './eventstoredb/log.ts'
 import { type EventStoreNode, startNode } from './eventstoredb-node.ts'
 import { beside } from './lossy-site.ts'
 import { owner, schemaOf } from './postgres-owner.ts'
 import { newPostgresUrl } from './postgres-store.ts'
-import { rowsOf } from './tamper.ts'
+import { rowsOf, tamper } from './tamper.ts'
 import type { TempFolder } from './temp-folder.ts'
 import type { TestStoreKind } from './test-store.ts'
 
@@ -36,6 +37,8 @@ export interface LossyStore extends AsyncDisposable {
   /** Taken away; `putBack` restores it, byte for byte. */
   remove(row: MediumRow): Promise<void>
   putBack(row: MediumRow): Promise<void>
+  /** An older copy in its place: the last events are gone, with everything that says that they were there. Nobody has it open. */
+  rollBack(events: number): Promise<void>
   /** Another header or body in its place. */
   alter(row: MediumRow, changed: Partial<Pick<MediumRow, 'header' | 'data'>>): Promise<void>
 }
@@ -73,6 +76,13 @@ function onSqlite(path: string): LossyStore {
         db.prepare('UPDATE events SET header = ?, data = ? WHERE position = ?').run(header, data, at),
       )
     },
+    rollBack: async (events) =>
+      tamper(path, (db) => {
+        const cut = 'SELECT position FROM events ORDER BY position DESC LIMIT ?'
+        db.prepare(`DELETE FROM events WHERE position IN (${cut})`).run(events)
+        db.exec('DELETE FROM streams WHERE id NOT IN (SELECT stream_id FROM events)')
+        db.exec('UPDATE head SET position = (SELECT max(position) FROM events)')
+      }),
     [Symbol.asyncDispose]: async () => undefined,
   }
 }
@@ -106,6 +116,13 @@ async function onPostgres(): Promise<LossyStore> {
     alter: async ({ at, ...row }, changed) => {
       const { header, data } = { ...row, ...changed }
       await db.query(`UPDATE ${events} SET header = $2, data = $3 WHERE position = $1`, [at, header, data])
+    },
+    rollBack: async (count) => {
+      const cut = `SELECT position FROM ${events} ORDER BY position DESC LIMIT $1`
+      await db.query(`DELETE FROM ${events} WHERE position IN (${cut})`, [count])
+      const last = `SELECT max(position) / ${GROUP_SIZE} FROM ${events}`
+      await db.query(`DELETE FROM ${schemaOf(url)}.event_groups WHERE grp > (${last})`)
+      await db.query(`SELECT setval('${schemaOf(url)}.append_groups', (${last}))`)
     },
     [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
   }
@@ -141,6 +158,7 @@ function onNode(node: EventStoreNode): LossyStore {
         }),
       })
     },
+    rollBack: async (events) => log.rollBack(events),
     [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
   }
 }

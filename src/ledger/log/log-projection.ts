@@ -20,6 +20,7 @@ import {
   nextExpectation,
 } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
+import { isHeldPlace } from '../../signing/held-place.ts'
 import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type Attested, type LostEvents, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
@@ -93,7 +94,7 @@ export class LogProjection {
   /** Follows the store up to its end at the time of the call, or until the signal aborts it. Passes never overlap. */
   async catchUp(signal?: AbortSignal): Promise<void> {
     if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
-    this.#catchingUp ??= againIfRenewed(() => this.#pass(signal)).finally(() => {
+    this.#catchingUp ??= this.#passAll(signal).finally(() => {
       this.#catchingUp = undefined
       this.#building = undefined
     })
@@ -156,6 +157,18 @@ export class LogProjection {
     this.#lossesOfStore = undefined
     this.#caches.trees.clear()
     this.#caches.streams.clear()
+  }
+
+  /** Each tenant with acknowledged losses may have the pass start over; anything else is repeated as often as for any file. */
+  async #passAll(signal?: AbortSignal): Promise<void> {
+    for (;;) {
+      const before = this.#passing.size
+      try {
+        return await againIfRenewed(() => this.#pass(signal))
+      } catch (error) {
+        if (!(error instanceof DerivedFileRenewedError) || this.#passing.size === before) throw error
+      }
+    }
   }
 
   async #pass(signal?: AbortSignal): Promise<void> {
@@ -393,7 +406,7 @@ export class LogProjection {
     const first = this.#check(record, state.expected)
     const found = first.ok ? { record, checked: first } : await this.#again(record, state.expected)
     const lost = found.checked.ok ? undefined : passing?.places.get(placeText(record))
-    if (tree !== undefined && lost !== undefined && this.#passLost(lost, { tree, at: record, changes })) return
+    if (tree !== undefined && lost !== undefined && this.#passInPlace(lost, { tree, at: record, changes })) return
     if (tenant === undefined || tree === undefined || !found.checked.ok)
       return this.#takeBroken(found.record, changes, found.checked.ok ? [] : found.checked.faults)
     const { header, digest } = found.checked
@@ -419,6 +432,17 @@ export class LogProjection {
       if (!this.#passLost(lost, { tree, at: record, changes })) return
       changes.gaps.explained(1)
     }
+  }
+
+  /** What is in the place of an event that is lost for good; false if its leaf is neither due nor there. */
+  #passInPlace(lost: LostEvent, passed: Omit<Passing, 'passing'> & { readonly at: ReadRecord }): boolean {
+    const isHeld = isHeldPlace(passed.at)
+    // Its leaf may come before an event that was written before the place was held.
+    if (isHeld && lost.index < passed.tree.size) return true
+    if (!this.#passLost(lost, passed)) return false
+    // The event itself was elsewhere in the store.
+    if (isHeld) passed.changes.gaps.explained(1)
+    return true
   }
 
   /** Adds the leaf of an event that is lost for good; false if that leaf is not due. */

@@ -51,13 +51,15 @@ export async function whatIsOver(
   const { store, logStore } = deps
   const gap = logStore.progress()?.gap
   if (gap !== undefined && (await store.recordAt(gap.first)) !== undefined) return 'an event that was gone is back'
+  let passed: string | undefined
   for (const { tenant, stopped } of logStore.stoppedLogs().slice(0, STOPS_AT_ONCE)) {
     if (stopped === undefined) continue
     if (await isOver(deps, { tenant, stopped, isNext }))
       return `what stopped the log of ${tenant} is not there any more`
-    if (await isPassed(tenant, stopped)) return `what stopped the log of ${tenant} is acknowledged as lost`
+    // All of them at once: the file is rebuilt once for them.
+    if (await isPassed(tenant, stopped)) passed ??= `what stopped the log of ${tenant} is acknowledged as lost`
   }
-  return undefined
+  return passed
 }
 
 interface Stopped {
