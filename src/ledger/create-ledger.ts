@@ -105,11 +105,8 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...readsOf(history, { list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
-    ...{
-      losses,
-      ...erasing.operations,
-      lostEvents: lostEvents({ ...common, logs, losses, integrity, facts, store, log }),
-    },
+    ...{ losses, ...erasing.operations },
+    lostEvents: lostEvents({ ...common, logs, losses, integrity, facts, store, log }),
     tokens: openTokens({ ...known, store, sealer, facts, effects }),
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),

@@ -54,7 +54,7 @@ async function itemsOf({ logs, losses, integrity }: LostEventsDeps, tenant: stri
   const open = new Map<string, LossItem>()
   const isOpen = (place: Pick<LostPlace, 'stream' | 'revision'>): boolean =>
     onRecord?.places.has(placeText(place)) !== true
-  for (const { stream, revision } of logs?.lostPlaces(tenant) ?? [])
+  for (const { stream, revision } of (await logs?.lostPlaces(tenant)) ?? [])
     if (isOpen({ stream, revision }))
       open.set(placeText({ stream, revision }), {
         state: 'open',

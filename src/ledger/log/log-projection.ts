@@ -34,12 +34,13 @@ import { type LogCaches, type StreamState, streamBytes, streamRow, streamState, 
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
 import { lossesOfStore } from './log-losses.ts'
 import {
+  ACKNOWLEDGED_LATER,
   CHECKPOINT_MISMATCH,
   Gaps,
-  isLostTailAcknowledged,
   judgedDigest,
   MISSING,
   nameMissing,
+  openTail,
   unnamedIn,
   whatIsOver,
 } from './log-stops.ts'
@@ -243,28 +244,31 @@ export class LogProjection {
       {
         isNext: (stopped) => this.#isNextThere(stopped),
         isPassed: (tenant, stopped) => this.#isPassed(tenant, stopped),
+        onRecordOf: (tenant) => this.#acknowledged.of(tenant),
+        onMoved: () => this.forget(),
       },
     )
   }
 
   /** Whether the cause of a stop has been acknowledged since, and no pass has continued past it yet. */
   async #isPassed(tenant: string, stopped: LogStop): Promise<boolean> {
-    const { store, logStore } = this.#deps
     const onRecord = await this.#acknowledged.of(tenant)
     if (onRecord.places.size === (this.#passing.get(tenant)?.places.size ?? 0)) return false
     const revision = Math.min(stopped.revision, this.#stream(stopped.stream).expected.revision)
     const isOver =
-      stopped.lostLeaf === undefined
-        ? onRecord.places.has(placeText({ stream: stopped.stream, revision }))
-        : await isLostTailAcknowledged({ store, logStore }, { tenant, from: stopped.lostLeaf, onRecord })
+      stopped.lostLeaf !== undefined || onRecord.places.has(placeText({ stream: stopped.stream, revision }))
     if (isOver) this.#passing.set(tenant, onRecord)
     return isOver
   }
 
-  /** The loss just met may be acknowledged further on: then the log starts over and continues past it. */
-  async #passFrom(tenant: string): Promise<void> {
+  /**
+   * The loss just met may be acknowledged further on: then the log starts over and continues past it. False if it has to wait, because the file is not
+   * rebuilt now (LOG-76).
+   */
+  async #passFrom(tenant: string): Promise<boolean> {
     const onRecord = await this.#acknowledged.of(tenant)
-    if (onRecord.places.size === (this.#passing.get(tenant)?.places.size ?? 0)) return
+    if (onRecord.places.size === (this.#passing.get(tenant)?.places.size ?? 0)) return true
+    if ((await openTail(this.#deps, (each) => this.#acknowledged.of(each))) !== undefined) return false
     this.#passing.set(tenant, onRecord)
     const reason = `losses of ${tenant} are acknowledged`
     this.renew(reason)
@@ -415,7 +419,8 @@ export class LogProjection {
       await this.#passFrom(tenant)
       return this.#stop(tree, record, changes, CHECKPOINT_MISMATCH)
     }
-    if (isAcknowledgement(found.record.header)) await this.#takeAcknowledgement(tree, header, found.record)
+    if (isAcknowledgement(found.record.header) && !(await this.#takeAcknowledgement(tree, header, found.record)))
+      return this.#stop(tree, record, changes, ACKNOWLEDGED_LATER)
     if (isStamp(header)) takeStamp(tree, header, found.record)
     if (!isCheckpoint(header) && !isStamp(header)) tree.lastFactIndex = tree.size
     changes.leaves.push({ tenant, index: tree.size, ...placeOf(record), eventId: header.id })
@@ -462,17 +467,22 @@ export class LogProjection {
     return true
   }
 
-  /** The leaves that the acknowledgement names come before it; if they do not match, the log starts over. */
-  async #takeAcknowledgement(tree: TenantTree, { stream, tenant, type }: Header, { data }: ReadRecord): Promise<void> {
+  /** The leaves that the acknowledgement names come before it; if they do not match, the log starts over, or stops (false) until it can. */
+  async #takeAcknowledgement(
+    tree: TenantTree,
+    { stream, tenant, type }: Header,
+    { data }: ReadRecord,
+  ): Promise<boolean> {
     const lost = lostEventsIn(data)
     const [first] = lost
     const isOwn = type === 'LossAcknowledged' && stream === ledgerStream(tenant)
-    if (first === undefined || !isOwn || streamTenant(first.stream) !== tenant) return
+    if (first === undefined || !isOwn || streamTenant(first.stream) !== tenant) return true
     const isLeaf = ({ index, digest }: LostEvent): boolean =>
       index < tree.size && sameHash(tree.read({ level: 0, index }), digestBytes(digest))
-    if (!lost.every(isLeaf)) await this.#passFrom(tenant)
+    if (!lost.every(isLeaf) && !(await this.#passFrom(tenant))) return false
     if (tree.holes.length < ACKNOWLEDGEMENTS_MAX)
       tree.holes = [...tree.holes, { stream: first.stream, revision: first.revision }]
+    return true
   }
 
   /**

@@ -151,7 +151,7 @@ export interface TenantLogs {
   /** Whether an event is lost at this moment, and which event it was. */
   lostAt(place: LostPlace): Promise<LostHere>
   /** The places where a stopped log could continue: the first lost event of each stream involved. */
-  lostPlaces(tenant: string): readonly Pick<LostPlace, 'stream' | 'revision'>[]
+  lostPlaces(tenant: string): Promise<readonly Pick<LostPlace, 'stream' | 'revision'>[]>
   /** Tenants whose log continued past an acknowledged loss. */
   holed(): readonly string[]
   /** The recorded acknowledgements of the losses of a tenant. */
