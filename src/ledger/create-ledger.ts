@@ -204,9 +204,14 @@ function lagStats({ lag, list, logs }: Followers): FollowerStats {
     ...(coveredAtMs !== undefined && { coveredAtMs }),
     ...(logs && { checkpointDelayMs: logs.maxDelayMs }),
     stoppedLogs: logs?.stops() ?? [],
-    holedLogs: logs?.holed() ?? [],
+    ...holesIn(logs?.holed() ?? []),
     ...(callsInDoubt !== undefined && { callsInDoubt }),
   }
+}
+
+function holesIn(holed: ReturnType<OpenLogs['holed']>): Pick<LedgerStats, 'holedLogs' | 'acknowledgedLosses'> {
+  const acknowledgedLosses = holed.reduce((sum, { losses }) => sum + losses, 0)
+  return { holedLogs: holed.map(({ tenant }) => tenant), acknowledgedLosses }
 }
 
 interface Followers {

@@ -481,7 +481,10 @@ export class LogProjection {
       index < tree.size && sameHash(tree.read({ level: 0, index }), digestBytes(digest))
     if (!lost.every(isLeaf) && !(await this.#passFrom(tenant))) return false
     if (tree.holes.length < ACKNOWLEDGEMENTS_MAX)
-      tree.holes = [...tree.holes, { stream: first.stream, revision: first.revision }]
+      tree.holes = [
+        ...tree.holes,
+        { stream: first.stream, revision: first.revision, to: first.revision + lost.length - 1 },
+      ]
     return true
   }
 
