@@ -292,7 +292,9 @@ function lossOf(
     return new LogStartError('history-rewritten', message)
   }
   const cause = 'an old copy, a standby that lagged when it was promoted, or a -wal file that is gone'
-  const acknowledge = `${put} run "countersign losses acknowledge --all --tenant ${tenant}", ${tell}`
-  const message = `the store holds ${found} events of the log ${tenant}, its last checkpoint covers ${size}: ${cause}; ${isNamed ? acknowledge : away}`
+  const way = isNamed
+    ? `${put} run "countersign losses acknowledge --all --tenant ${tenant}", ${tell}`
+    : `log.db does not know which ones are gone: ${away}`
+  const message = `the store holds ${found} events of the log ${tenant}, its last checkpoint covers ${size}: ${cause}; ${way}`
   return new LogStartError('store-behind-checkpoint', message)
 }
