@@ -1,6 +1,6 @@
 // A long run of the truth oracle: many cases of damage (default 10,000, rounded up to a whole round); after each, every exit is queried and compared with
 // what was acknowledged. Run after a build. `--cases N`, `--seed N`, `--class WORD` (only classes whose name contains it), `--store sqlite` (the default),
-// `postgres` (the tests' server, or POSTGRES_URL) or `eventstoredb` (a protocol node in this process). Each false claim is printed, and
+// `postgres` (the tests' server, or POSTGRES_URL) or `eventstoredb` (a protocol node in this process), `--process` (each case beside a server of its own). Each false claim is printed, and
 // the counts at the end; the exit code is 1 if there is one that test/system/truth-oracle-not-yet.ts does not name.
 import { parseArgs } from 'node:util'
 
@@ -13,6 +13,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     class: { type: 'string', default: '' },
     store: { type: 'string', default: 'sqlite' },
+    process: { type: 'boolean', default: false },
   },
 })
 const { store: kind } = values
@@ -31,6 +32,6 @@ function onCase({ damage, findings, untellable, run }, own) {
 }
 
 console.log(`seed ${seed}`)
-const tally = await runRounds({ seed, kind, classes, onCase, goesOn: (so) => so.cases < cases })
+const tally = await runRounds({ seed, kind, by: values.process ? 'process' : 'module', classes, onCase, goesOn: (so) => so.cases < cases })
 for (const line of tallyLines(tally)) console.log(line)
 process.exit(isNew ? 1 : 0)

@@ -10,7 +10,7 @@ import { type LossyStore, lossyStore } from '../support/lossy-store.ts'
 import { pick, seededRandom } from '../support/random.ts'
 import { drive, type RunDriver } from '../support/run-driver.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
-import { askEvery } from './truth-oracle-edge.ts'
+import { askEvery, edgeOver } from './truth-oracle-edge.ts'
 import { Model, type Row, rowsIn, rowsOn } from './truth-oracle-model.ts'
 
 export const TENANTS = ['acme', 'beta'] as const
@@ -115,7 +115,7 @@ export const callerOf = (tenant: string): Caller => ({ tenant, actor: `${tenant}
 
 /** A checkpoint of each log, with the files that follow the store made by questions. */
 async function settled(opened: OpenLedger): Promise<void> {
-  await askEvery(opened)
+  await askEvery((tenant) => edgeOver(opened, tenant))
   await opened.ledger.logs?.publish()
 }
 

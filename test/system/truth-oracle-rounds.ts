@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { seededRandom } from '../support/random.ts'
 import { type Case, damagesOf, runCase } from './truth-oracle.ts'
 import { makeHistory, type OracleKind } from './truth-oracle-history.ts'
+import type { Serving } from './truth-oracle-served.ts'
 
 /** The classes of damage of stores in files. */
 export const CLASSES: readonly string[] = classesOf('sqlite')
@@ -24,6 +25,8 @@ export interface Rounds {
   readonly seed: number
   /** Default: stores in files. */
   readonly kind?: OracleKind
+  /** Default: each case in this process. */
+  readonly by?: Serving
   readonly classes: readonly string[]
   /** Whether one more round begins. */
   readonly goesOn: (tally: Tally, rounds: number) => boolean
@@ -39,6 +42,7 @@ export const kindOf = (exit: string): string => exit.slice(0, exit.indexOf(':'))
 export async function runRounds({
   seed,
   kind = 'sqlite',
+  by,
   classes,
   goesOn,
   keep,
@@ -53,7 +57,7 @@ export async function runRounds({
       // Each class draws by itself, so that one alone strikes where it did among all.
       const random = seededRandom(own * 1_000 + all.indexOf(name))
       const kept = keep === undefined ? undefined : join(keep, `${own}-${all.indexOf(name)}`)
-      const found = await runCase(history, name, random, kept)
+      const found = await runCase(history, name, { random, keep: kept, ...(by && { by }) })
       onCase?.(found, own)
       add(tally, found, own)
     }

@@ -12,6 +12,7 @@ import { COMMANDS, type Exit, LATER, READS, runCommand, WRITE } from './truth-or
 import { caseSettings, type History, type OracleKind, TENANTS } from './truth-oracle-history.ts'
 import type { Truth } from './truth-oracle-judge.ts'
 import { type Row, rowsIn, rowsOn } from './truth-oracle-model.ts'
+import { type Served, type Serving, serve } from './truth-oracle-served.ts'
 import { serverDamages } from './truth-oracle-server-damage.ts'
 
 export interface Finding {
@@ -43,8 +44,19 @@ export function damagesOf(kind: OracleKind): Readonly<Record<string, Damage>> {
   return kind === 'sqlite' ? DAMAGES : serverDamages(kind)
 }
 
-/** `keep`: the beginning of the paths to which exports and bundles are written. */
-export async function runCase(history: History, name: string, random: () => number, keep?: string): Promise<Case> {
+export interface CaseOptions {
+  readonly random: () => number
+  /** The beginning of the paths to which exports and bundles are written. */
+  readonly keep?: string | undefined
+  /** Default: in this process. */
+  readonly by?: Serving
+}
+
+export async function runCase(
+  history: History,
+  name: string,
+  { random, keep, by = 'module' }: CaseOptions,
+): Promise<Case> {
   const damage = damagesOf(history.kind)[name]
   if (damage === undefined) throw new Error(`no damage ${name}`)
   using folder = history.copyOf(history.late)
@@ -74,16 +86,16 @@ export async function runCase(history: History, name: string, random: () => numb
       asked.push({ name: command.name, judge: command.judge, answer })
     }
   }
-  const opened = await openLedger(settings, silentLog).catch(() => undefined)
+  const served = await serve({ data, store: server?.url }, by)
   let now = truth
-  if (opened !== undefined) {
-    await using ledger = opened
+  if (served !== undefined) {
+    await using ledger = served
     if (damage.beside !== undefined) {
-      await askEvery(ledger)
+      await askEvery(ledger.edge)
       await damage.beside(strike)
       now = { ...truth, isComplete: history.model.isWholeIn(await rowsNow(data)) }
     }
-    now = { ...now, key: ledger.ledger.logs?.verifierKey(tenant) }
+    now = { ...now, key: await ledger.key(tenant) }
     asked.push(...(await askAll(ledger, now)))
     rows = await rowsNow(data)
   }
@@ -118,13 +130,13 @@ function replayable(random: () => number): () => number {
   return () => drawn
 }
 
-async function askAll(opened: OpenLedger, truth: Truth): Promise<readonly Asked[]> {
-  const edge = await edgeOver(opened, truth.tenant)
+async function askAll(served: Served, truth: Truth): Promise<readonly Asked[]> {
+  const edge = await served.edge(truth.tenant)
   // A checkpoint that meets the record of an export in its stream is dropped, and a bundle then speaks of the checkpoint before: one by one.
   const isBundle = ({ name }: Exit): boolean => name.includes('bundle')
   const asked = await Promise.all(READS.filter((exit) => !isBundle(exit)).map((exit) => ask(exit, edge, truth)))
   for (const exit of READS.filter(isBundle)) asked.push(await ask(exit, edge, truth))
-  await opened.ledger.logs?.publish().catch(() => undefined)
+  await served.publish()
   for (const exit of [...LATER, WRITE]) asked.push(await ask(exit, edge, truth))
   return asked
 }
@@ -138,7 +150,7 @@ async function signedMeanwhile(settings: Settings): Promise<void> {
   if (opened === undefined) return
   await using ledger = opened
   await ledger.ledger.logs?.publish().catch(() => undefined)
-  await askEvery(ledger).catch(() => undefined)
+  await askEvery((tenant) => edgeOver(ledger, tenant)).catch(() => undefined)
 }
 
 const ACKNOWLEDGED_MAX = 50
@@ -148,7 +160,7 @@ async function acknowledgeAll(settings: Settings): Promise<void> {
   const opened = await openLedger({ ...settings, acknowledges: true }, silentLog).catch(() => undefined)
   if (opened === undefined) return
   await using own = opened
-  await askEvery(own).catch(() => undefined)
+  await askEvery((tenant) => edgeOver(own, tenant)).catch(() => undefined)
   await own.ledger.integrity.scrub()
   for (const tenant of [...TENANTS, SYSTEM_TENANT]) await acknowledgeOf(own, tenant)
   await own.ledger.logs?.publish().catch(() => undefined)
