@@ -90,10 +90,12 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
-  const erasing = await openSubjects({ ...side, ...known, erasures, sealer, facts, store, effects, log, readOnly })
+  // Where losses are acknowledged, erasures wait for the next start (LIFE-14).
+  const isWaiting = readOnly === true || options.logs?.acknowledges === true
+  const subjects = { ...side, ...known, erasures, sealer, facts, store, effects, log, readOnly: isWaiting }
+  const erasing = await openSubjects(subjects)
   const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
-
   return {
     ...{ ledgerId, origin, ...(logs && { logs }) },
     ...(audit && { audit: audit.reads, signReview: signsReviews({ audit: audit.reads, facts, effects }) }),
