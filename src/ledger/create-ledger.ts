@@ -90,12 +90,11 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
-  // Where losses are acknowledged, erasures wait for the next start (LIFE-14).
-  const isWaiting = readOnly === true || options.logs?.acknowledges === true
-  const subjects = { ...side, ...known, erasures, sealer, facts, store, effects, log, readOnly: isWaiting }
-  const erasing = await openSubjects(subjects)
+  const ofSubjects = { ...side, ...known, erasures, sealer, facts, store, effects, log }
+  const erasing = await openSubjects({ ...ofSubjects, readOnly: leavesErasures(options) })
   const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
+
   return {
     ...{ ledgerId, origin, ...(logs && { logs }) },
     ...(audit && { audit: audit.reads, signReview: signsReviews({ audit: audit.reads, facts, effects }) }),
@@ -127,6 +126,9 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     },
   }
 }
+
+/** Where losses are acknowledged, erasures wait for the next start of a server (LIFE-14). */
+const leavesErasures = ({ readOnly, logs }: LedgerOptions): boolean => readOnly === true || logs?.acknowledges === true
 
 /** Records a missing event in the audit trail in the same way as an event that does not verify. */
 const missingOnRecord =
