@@ -285,7 +285,7 @@ test('an event that a leaf knows is altered under a serving ledger: it is acknow
   assert.equal(codes(ledger.logs.losses('acme')), ['run acknowledged'])
 })
 
-test('while the end of the stream of acknowledgements is lost itself none is written, since it would take that place (LOG-63)', async () => {
+test('while the end of the stream of acknowledgements is lost itself no other loss is acknowledged, since it would take that place (LOG-63)', async () => {
   using at = await site()
   const before = rowsOf(at.path)
   const own = last(before, ledgerStream('acme'))
@@ -296,7 +296,6 @@ test('while the end of the stream of acknowledgements is lost itself none is wri
       for (const { position } of [own, lost]) db.prepare('DELETE FROM events WHERE position = ?').run(position)
     })
     assert.is(await acknowledge(ledger, two, lost.revision), 'loss-unknown')
-    assert.is(await acknowledge(ledger, own.stream, own.revision), 'loss-unknown')
   }
   assert.is(rowsOf(at.path).length, before.length - 2, 'nothing was written')
   putBack(at.path, [own])
