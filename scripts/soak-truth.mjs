@@ -1,17 +1,25 @@
 // A long run of the truth oracle: many cases of damage (default 10,000, rounded up to a whole round); after each, every exit is queried and compared with
-// what was acknowledged. Run after a build. `--cases N`, `--seed N`, `--class WORD` (only classes whose name contains it). Each false claim is printed, and
+// what was acknowledged. Run after a build. `--cases N`, `--seed N`, `--class WORD` (only classes whose name contains it), `--store sqlite` (the default),
+// `postgres` (the tests' server, or POSTGRES_URL) or `eventstoredb` (a protocol node in this process), `--process` (each case beside a server of its own). Each false claim is printed, and
 // the counts at the end; the exit code is 1 if there is one that test/system/truth-oracle-not-yet.ts does not name.
 import { parseArgs } from 'node:util'
 
 const DIST = new URL('../dist/test/system/', import.meta.url)
-const { CLASSES, kindOf, runRounds, tallyLines } = await import(new URL('truth-oracle-rounds.js', DIST).href)
+const { classesOf, kindOf, runRounds, tallyLines } = await import(new URL('truth-oracle-rounds.js', DIST).href)
 const { NOT_YET } = await import(new URL('truth-oracle-not-yet.js', DIST).href)
 const { values } = parseArgs({
-  options: { cases: { type: 'string' }, seed: { type: 'string' }, class: { type: 'string', default: '' } },
+  options: {
+    cases: { type: 'string' },
+    seed: { type: 'string' },
+    class: { type: 'string', default: '' },
+    store: { type: 'string', default: 'sqlite' },
+    process: { type: 'boolean', default: false },
+  },
 })
+const { store: kind } = values
 const cases = Number(values.cases ?? 10_000)
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9))
-const classes = CLASSES.filter((name) => name.includes(values.class))
+const classes = classesOf(kind).filter((name) => name.includes(values.class))
 let isNew = false
 
 function onCase({ damage, findings, untellable, run }, own) {
@@ -24,6 +32,6 @@ function onCase({ damage, findings, untellable, run }, own) {
 }
 
 console.log(`seed ${seed}`)
-const tally = await runRounds({ seed, classes, onCase, goesOn: (so) => so.cases < cases })
+const tally = await runRounds({ seed, kind, by: values.process ? 'process' : 'module', classes, onCase, goesOn: (so) => so.cases < cases })
 for (const line of tallyLines(tally)) console.log(line)
 process.exit(isNew ? 1 : 0)

@@ -37,8 +37,19 @@ export const IntegrityAnswer = z
         code: z.string().describe('What does not hold, as `verify` names it.'),
         foundAt: Time,
         pastSince: Time.optional(),
+        acknowledged: z.literal(true).optional().describe('Its loss is acknowledged: the log went on past it.'),
       }),
     ).describe('Events that are recorded as broken: at most 1,000.'),
+    acknowledged: list(
+      z.strictObject({
+        stream: z.string(),
+        revision: Revision.describe('The first event of the loss.'),
+        to: Revision.optional().describe('The last one, as far as it is known.'),
+        run: RunId.optional(),
+      }),
+    )
+      .optional()
+      .describe('Losses that were acknowledged, the oldest first; absent if there is none.'),
     scrub: z.strictObject({
       days: Count,
       passSince: Time.optional(),

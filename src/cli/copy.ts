@@ -4,14 +4,20 @@
  * stopped.
  */
 import { createHash } from 'node:crypto'
-
+import { dirname } from 'node:path'
 import type { AppendRecord } from '../../schemas/header.ts'
+import type { Loss } from '../../schemas/loss.ts'
+import { SYSTEM_TENANT } from '../../schemas/names.ts'
 import { NO_NOTES, openReader, openStore } from '../compose/compose-stores.ts'
+import { lossesAtRest } from '../compose/log-at-rest.ts'
+import type { LossesOfTenant } from '../ledger/log/tenant-logs.ts'
 import { requireKeys } from '../settings/key-source.ts'
 import { type StorePlace, storePlace } from '../settings/places.ts'
 import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
+import { streamTenant } from '../signing/stream-tenant.ts'
 import type { Append, EventStore, ReadRecord, RecordPages } from '../store/event-store.ts'
+import { exitCodeWith } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { startProgress } from './progress.ts'
@@ -29,6 +35,9 @@ export async function copy({ settings, text, has }: Arguments): Promise<number> 
   const { ring } = requireKeys(settings.keys)
   using source = await openReader(from, NO_NOTES)
   await using target = await openStore(to, { ring: () => ring })
+  // The copy holds nothing that says what its source has lost.
+  const beside = from.kind === 'sqlite' ? dirname(from.path) : settings.data
+  const lost = await lossesAtRest({ ...settings, store: from, data: beside }, source)
   const until = await source.end()
   if (until === undefined) throw new CliFailure(`${source.url} is empty`, EXIT.unproven)
 
@@ -49,7 +58,13 @@ export async function copy({ settings, text, has }: Arguments): Promise<number> 
   const summary = { from: source.url, to: target.url, copied, known }
   const line = `${copied} events copied from ${source.url} to ${target.url}, ${known} were there already`
   process.stdout.write(has('json') ? jsonLine(summary) : `${oneLine(line)}\n`)
-  return EXIT.ok
+  return exitCodeWith(lossesOf(lost, work.tenants))
+}
+
+/** Each once, although those of the store are losses of every tenant. */
+function lossesOf(lost: LossesOfTenant, tenants: ReadonlySet<string>): readonly Loss[] {
+  const losses = [SYSTEM_TENANT, ...tenants].flatMap((tenant) => lost(tenant))
+  return [...new Map(losses.map((loss) => [JSON.stringify(loss), loss])).values()]
 }
 
 function placeOf(flag: string, inputs: string | undefined, data: string): StorePlace {
@@ -62,6 +77,8 @@ function placeOf(flag: string, inputs: string | undefined, data: string): StoreP
 class Copy {
   copied = 0
   known = 0
+  /** Of the events so far. */
+  readonly tenants = new Set<string>()
   readonly #target: EventStore
   readonly #keys: CheckKeys
   readonly #report: (done: number) => void
@@ -137,6 +154,8 @@ class Copy {
       const reasons = checked.faults.map(({ code, message }) => `${code}: ${message}`).join('; ')
       throw new TamperedError(`${stream} @ ${revision} does not verify (${reasons}); the copy ends before it`)
     }
+    const tenant = streamTenant(stream)
+    if (tenant !== undefined) this.tenants.add(tenant)
     this.#expected.set(stream, nextExpectation(checked))
     this.#written.add(record)
     const { id, type, request } = checked.header

@@ -5,17 +5,20 @@ import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { printObject } from './print-object.ts'
 
-/** Exits with 1 if an event is recorded as broken and was not found intact since; otherwise with 3 if anything else is lost. */
+/**
+ * Exits with 1 if an event is recorded as broken, was not found intact since, and its loss is not acknowledged; otherwise with 3 if anything else is lost.
+ */
 export async function integrity(inputs: Arguments): Promise<number> {
   await using api = await openApi(inputs)
   const state = await api.get('/v1/integrity')
-  const { items, scrub, losses } = state
+  const { items, acknowledged, scrub, losses } = state
   const faults = Array.isArray(items) ? items.filter((each) => isJsonObject(each)) : []
-  const broken = faults.filter(({ pastSince }) => pastSince === undefined).length
+  const broken = faults.filter((fault) => fault.pastSince === undefined && fault.acknowledged !== true).length
   const shown: JsonObject = {
     broken,
     ...(isJsonObject(scrub ?? null) && { scrub }),
     faults,
+    ...(acknowledged !== undefined && { acknowledged }),
     ...(losses !== undefined && { losses }),
   }
   printObject(inputs.has('json') ? state : shown, inputs.has('json'))

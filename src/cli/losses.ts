@@ -1,29 +1,112 @@
 /** @module `countersign losses list|acknowledge`: lists the losses of a tenant, and acknowledges those that cannot be recovered. */
+import { AcknowledgeLoss } from '../../schemas/answers/losses.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import { ledgerStream, SYSTEM_TENANT } from '../../schemas/names.ts'
+import { openLedger } from '../compose/compose.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import { silentLog } from '../ledger/effects.ts'
 import type { Arguments } from './arguments.ts'
-import { EXIT, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, type ExitCode, usageFailure } from './failure.ts'
 import { printObject } from './print-object.ts'
 import { printRows } from './table.ts'
 import { openWritingApi } from './writing-api.ts'
 
 const COLUMNS = ['state', 'scope', 'code', 'stream', 'revision', 'to', 'acknowledgedAt', 'acknowledgedBy', 'reason']
+/** Maximum number of acknowledgements of one command. */
+const ALL_MAX = 1_000
+/** A tenant has one stream with this beginning: that of its acknowledgements. */
+const LEDGER = ledgerStream('')
 
 /** Exits with 3 if anything is lost, open or acknowledged. */
 export async function listLosses(args: Arguments): Promise<number> {
-  await using api = await openWritingApi(args, { scopes: ['audit:read'] })
-  const { items } = await api.get('/v1/losses')
+  await using losses = await openLosses(args, 'audit:read')
+  const { items } = await losses.list()
   await printRows(each(items), { columns: COLUMNS, json: args.has('json') })
-  return api.exitCode()
+  return losses.exitCode()
 }
 
 /** Exits with 3 if other losses of the tenant are open. */
 export async function acknowledgeLoss(args: Arguments): Promise<number> {
-  const [stream, revision, reason] = [needed(args, 'stream'), needed(args, 'revision'), needed(args, 'reason')]
+  const reason = needed(args, 'reason')
+  if (args.has('all')) return acknowledgeAll(args, reason)
+  const [stream, revision] = [needed(args, 'stream'), needed(args, 'revision')]
   if (!/^\d{1,15}$/.test(revision)) throw usageFailure(`--revision: "${revision}" is no revision`)
-  await using api = await openWritingApi(args, { scopes: ['admin'] })
-  const answer = await api.post('/v1/losses/acknowledge', { stream, revision: Number(revision), reason })
+  await using losses = await openLosses(args, 'admin')
+  const answer = await losses.acknowledge({ stream, revision: Number(revision), reason })
   printObject(answer, args.has('json'))
   return answer.open === 0 ? EXIT.ok : EXIT.unproven
+}
+
+/** Every open loss of the tenant that has a place. That of the stream of acknowledgements comes first, because the others are written behind it. */
+async function acknowledgeAll(args: Arguments, reason: string): Promise<number> {
+  if (args.text('stream') !== undefined || args.text('revision') !== undefined)
+    throw usageFailure('--all: without --stream and --revision')
+  await using losses = await openLosses(args, 'admin')
+  const refused = new Map<string, unknown>()
+  let acknowledged = 0
+  for (; acknowledged < ALL_MAX; acknowledged += 1) {
+    const { items } = await losses.list()
+    const open = ((items ?? []) as readonly JsonObject[]).filter(
+      (item) => item.state === 'open' && item.stream !== undefined && !refused.has(`${item.stream} @ ${item.revision}`),
+    )
+    const next = open.find(({ stream }) => String(stream).startsWith(LEDGER)) ?? open[0]
+    if (next === undefined) break
+    const { stream, revision } = AcknowledgeLoss.pick({ stream: true, revision: true }).parse({
+      stream: next.stream,
+      revision: next.revision,
+    })
+    const answer = await losses.acknowledge({ stream, revision, reason }).catch((error: unknown) => {
+      refused.set(`${stream} @ ${revision}`, error)
+      return undefined
+    })
+    if (answer !== undefined) printObject(answer, args.has('json'))
+  }
+  for (const [place, error] of refused)
+    process.stderr.write(`countersign: ${place}: ${error instanceof Error ? error.message : String(error)}\n`)
+  if (acknowledged - refused.size === 0 && refused.size === 0) process.stderr.write('countersign: no loss is open\n')
+  return refused.size === 0 ? EXIT.ok : EXIT.unproven
+}
+
+interface Losses extends AsyncDisposable {
+  list(): Promise<JsonObject>
+  acknowledge(asked: AcknowledgeLoss): Promise<JsonObject>
+  exitCode(): ExitCode
+}
+
+/** Of a running ledger, or of the store itself, which is opened although a start of the server would be refused (LOG-73). */
+async function openLosses(args: Arguments, scope: string): Promise<Losses> {
+  const settings = { ...args.settings, acknowledges: true }
+  const tenant = args.text('tenant') ?? 'default'
+  if (tenant === SYSTEM_TENANT && args.text('url') === undefined) return openSystemLosses(settings)
+  const api = await openWritingApi(args, { scopes: [scope] }, settings)
+  return {
+    list: () => api.get('/v1/losses'),
+    acknowledge: (asked) => api.post('/v1/losses/acknowledge', { ...asked }),
+    exitCode: () => api.exitCode(),
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
+  }
+}
+
+/** Of the streams of the ledger itself: no token is for them, so only who has the store and its keys can ask. */
+async function openSystemLosses(settings: Arguments['settings']): Promise<Losses> {
+  const opened = await openLedger(settings, silentLog)
+  const caller = { tenant: SYSTEM_TENANT, actor: 'local' }
+  const { lostEvents } = opened.ledger
+  const answerOf = <T>(found: { ok: true; value: T } | { ok: false; refusal: Refusal }): JsonObject => {
+    if (!found.ok) throw new CliFailure(`${found.refusal.detail} (${found.refusal.code})`, EXIT.failed)
+    return found.value as JsonObject
+  }
+  let isLost = false
+  return {
+    list: async () => {
+      const answer = answerOf(await lostEvents.list(caller))
+      isLost ||= Array.isArray(answer.items) && answer.items.length > 0
+      return answer
+    },
+    acknowledge: async (asked) => answerOf(await lostEvents.acknowledge(caller, asked)),
+    exitCode: () => (isLost ? EXIT.unproven : EXIT.ok),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  }
 }
 
 /** The answer has no pages. */

@@ -210,9 +210,10 @@ function walLossLog(log: Log): (loss: WalLoss) => void {
       : log.error(loss, 'the log of the store is damaged: the ledger goes on without its last frames, as requested')
 }
 
-function logSettings(settings: Settings): Pick<LogSettings, 'maxDelayMs' | 'kept'> {
+function logSettings(settings: Settings): Pick<LogSettings, 'maxDelayMs' | 'kept' | 'acknowledges'> {
   const path = checkpointsPath(settings)
-  return { maxDelayMs: settings.checkpointDelayMs, ...(path !== undefined && { kept: new CheckpointFile(path) }) }
+  const { checkpointDelayMs: maxDelayMs, acknowledges } = settings
+  return { maxDelayMs, acknowledges, ...(path !== undefined && { kept: new CheckpointFile(path) }) }
 }
 
 /** Two processes that each create keys for a shared store would found two ledgers on it. */

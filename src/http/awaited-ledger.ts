@@ -17,6 +17,7 @@ const NOTHING_YET: LedgerStats = {
   lagEvents: [],
   stoppedLogs: [],
   holedLogs: [],
+  acknowledgedLosses: 0,
   building: [],
   witnessFailures: [],
   stampFailures: [],

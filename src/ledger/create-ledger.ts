@@ -90,7 +90,8 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
-  const erasing = await openSubjects({ ...side, ...known, erasures, sealer, facts, store, effects, log, readOnly })
+  const ofSubjects = { ...side, ...known, erasures, sealer, facts, store, effects, log }
+  const erasing = await openSubjects({ ...ofSubjects, readOnly: leavesErasures(options) })
   const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 
@@ -105,7 +106,8 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...readsOf(history, { list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
-    ...{ losses, ...erasing.operations, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
+    ...{ losses, ...erasing.operations },
+    lostEvents: lostEvents({ ...common, logs, losses, integrity, facts, store, log }),
     tokens: openTokens({ ...known, store, sealer, facts, effects }),
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
@@ -124,6 +126,9 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     },
   }
 }
+
+/** Where losses are acknowledged, erasures wait for the next start of a server (LIFE-14). */
+const leavesErasures = ({ readOnly, logs }: LedgerOptions): boolean => readOnly === true || logs?.acknowledges === true
 
 /** Records a missing event in the audit trail in the same way as an event that does not verify. */
 const missingOnRecord =
@@ -203,9 +208,14 @@ function lagStats({ lag, list, logs }: Followers): FollowerStats {
     ...(coveredAtMs !== undefined && { coveredAtMs }),
     ...(logs && { checkpointDelayMs: logs.maxDelayMs }),
     stoppedLogs: logs?.stops() ?? [],
-    holedLogs: logs?.holed() ?? [],
+    ...holesIn(logs?.holed() ?? []),
     ...(callsInDoubt !== undefined && { callsInDoubt }),
   }
+}
+
+function holesIn(holed: ReturnType<OpenLogs['holed']>): Pick<LedgerStats, 'holedLogs' | 'acknowledgedLosses'> {
+  const acknowledgedLosses = holed.reduce((sum, { losses }) => sum + losses, 0)
+  return { holedLogs: holed.map(({ tenant }) => tenant), acknowledgedLosses }
 }
 
 interface Followers {

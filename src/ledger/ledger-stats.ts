@@ -13,7 +13,7 @@ export interface LedgerStats {
   readonly inFlightAppends: number
   readonly cachedRuns: number
   readonly integrity: {
-    /** Events recorded as broken, across all tenants; counted up to 1,000. */
+    /** Events recorded as broken, across all tenants, without those whose loss is acknowledged; counted up to 1,000. */
     readonly faults: number
     /** End of the last complete scrub pass, in milliseconds since 1970. */
     readonly lastPassEndedMs?: number
@@ -22,6 +22,8 @@ export interface LedgerStats {
   readonly stoppedLogs: readonly LogStopped[]
   /** Tenants whose log continued past an acknowledged loss. */
   readonly holedLogs: readonly string[]
+  /** Acknowledgements of losses, across all tenants, that the logs continued past. */
+  readonly acknowledgedLosses: number
   /** Events of this process that the run list, the audit index and the logs have not seen yet; followers without a complete pass are left out. */
   readonly lagEvents: readonly { readonly name: LedgerFollower; readonly events: number }[]
   /** When every log was last found covered by a signed checkpoint, in milliseconds since 1970; absent before the first time, and if no log is kept. */

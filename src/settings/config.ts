@@ -63,6 +63,8 @@ export interface Settings {
   readonly indexingThread?: { readonly program?: URL; readonly startMs?: number } | undefined
   /** Not a user setting: set for one start if the operator accepts that the WAL of the store is damaged. */
   readonly acceptWalLoss?: boolean
+  /** Not a user setting: the ledger is opened to list or acknowledge losses; see `LogSettings`. */
+  readonly acknowledges?: boolean
   /** Not a user setting: a copy of the list of erasures, for one start after a backup was restored. */
   readonly erasures?: string
 }

@@ -21,6 +21,8 @@ export interface LogStop {
 export interface LogHole {
   readonly stream: string
   readonly revision: number
+  /** The last event of the same acknowledgement; absent in files of earlier builds. */
+  readonly to?: number
 }
 
 /** A time-stamped checkpoint that is recorded in the log. */
@@ -46,7 +48,7 @@ export interface LogRow {
   /** The last time-stamped checkpoint of the log. */
   readonly stamp?: LogStamp
   readonly stopped?: LogStop
-  /** The first hole of each acknowledgement; the log continues after these holes. */
+  /** The events of each acknowledgement; the log continues after these holes. */
   readonly holes?: readonly LogHole[]
 }
 

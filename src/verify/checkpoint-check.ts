@@ -3,6 +3,7 @@
  * missing run, and a history rewritten by the holder of the key.
  */
 
+import { placeText } from '../../schemas/acknowledged-loss.ts'
 import { CheckpointSigned } from '../../schemas/events/checkpoint-signed.ts'
 import { parseJsonOrUndefined } from '../../schemas/json.ts'
 import { ledgerStream } from '../../schemas/names.ts'
@@ -82,7 +83,7 @@ export async function* withCheckpoints(
       else {
         logs.get(logTenant(item.stream) ?? '')?.passLost(item, streams)
         const log = logOf(item, logs, streams)
-        log?.take(() => log.leafOf(item))
+        if (log?.hasLeafOf(item) === false) log.take(() => log.leafOf(item))
         log?.compareRecorded(item)
       }
     }
@@ -120,6 +121,8 @@ class CheckedLog {
   readonly #tenant: string
   readonly #wrong: Checkpoint[] = []
   readonly #forked = new Set<Checkpoint>()
+  /** Acknowledged events whose leaves were appended before a record in their places. */
+  readonly #passed = new Set<string>()
 
   readonly #acknowledged: AcknowledgedLosses | undefined
 
@@ -137,7 +140,13 @@ class CheckedLog {
       const { size } = this.#tree
       this.take(() => digestBytes(lost.digest))
       if (this.#tree.size === size) return
+      this.#passed.add(placeText(lost))
     }
+  }
+
+  /** Whether the leaf of the lost event in whose place the record is was appended already. */
+  hasLeafOf(record: PlacedRecord): boolean {
+    return this.#passed.has(placeText(record))
   }
 
   /** The leaf of a record; for a lost event it comes from the acknowledgement, since the remains of the record do not determine it. */

@@ -5,6 +5,7 @@
 import { placeText } from '../../schemas/acknowledged-loss.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import type { CheckDepth } from '../signing/check.ts'
+import { isHeldPlace } from '../signing/held-place.ts'
 import type { KeyRing, RunKeys } from '../signing/key-ring.ts'
 import { isValueStream } from '../signing/stream-tenant.ts'
 import { type AcknowledgedEvent, type AcknowledgedLosses, FoundAcknowledgements } from './acknowledged-losses.ts'
@@ -191,7 +192,7 @@ class Verification {
     for (let due = this.#streams.dueIn(stream); due < revision; due += 1) {
       const lost = acknowledged.at({ stream, revision: due })
       if (lost === undefined || !this.#streams.passLost(lost)) return
-      this.#unexplained -= 1
+      this.#explain()
       this.#reportLost(lost, 'is gone')
     }
   }
@@ -211,8 +212,16 @@ class Verification {
     const isInPlace = faults.every(({ code, missing }) => missing === undefined && code !== 'out-of-order')
     if (!isInPlace) return undefined
     this.#streams.trustLost(lost)
-    this.#reportLost(lost, `does not verify (${faults[0]?.code})`)
+    const isHeld = isHeldPlace(record)
+    // The event itself was elsewhere in the store.
+    if (isHeld) this.#explain()
+    this.#reportLost(lost, isHeld ? 'is gone' : `does not verify (${faults[0]?.code})`)
     return { faults: [], sealed: false }
+  }
+
+  /** Its position is without a record, unless the store is an older copy, which never had it. */
+  #explain(): void {
+    if (this.#unexplained > 0) this.#unexplained -= 1
   }
 
   #reportLost(lost: AcknowledgedEvent, how: string): void {
@@ -342,7 +351,7 @@ class Verification {
     if (!wholeStore) return
     for (const lost of this.#options.acknowledged?.all() ?? []) {
       if (this.#met.has(placeText(lost)) || !this.#streams.passLost(lost)) continue
-      this.#unexplained -= 1
+      this.#explain()
       this.#reportLost(lost, 'is gone')
     }
     this.#judgeSeen()

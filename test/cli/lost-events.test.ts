@@ -45,6 +45,9 @@ test('the end of the store is gone, and the log has seen it: verify, replay and 
   assert.is((await command(data, 'verify')).verdict, 'INCOMPLETE')
   const { stdout } = await runInProcess(['verify', '--data', data])
   assert.match(stdout, /INCOMPLETE +run-acme\.r @ 3 +seen-beside/)
+  const copied = await runInProcess(['copy', '--from', path, '--to', folder.file('copy.db'), '--data', data])
+  assert.is(copied.code, 3)
+  assert.match(copied.stderr, /INCOMPLETE: lost: .*run-acme\.r @ 3/)
   const wentBack = { scope: 'store', code: 'store-went-back' }
   const loss = { scope: 'run', code: 'missing', stream: 'run-acme.r', revision: 3 }
   const replayed = await command(data, 'replay', 'r', '--tenant', 'acme')

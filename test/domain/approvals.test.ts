@@ -78,10 +78,22 @@ const conditions: readonly [what: string, when: string, args: Json, waits: boole
   ['is to somebody known', "args.to != 'acme'", { to: 'acme' }, false],
   ['is to somebody else', "args.to != 'acme'", { to: 'ACME Ltd' }, true],
   ['takes more steps than are given', 'sum(args.items, n) > 1', { items: new Array(300_000).fill({ n: 0 }) }, true],
+  ['has less than the noise of a sum, and not nothing', 'args.amount > 0', { amount: 1e-11 }, true],
+  ['has that as it is written out', 'args.amount >= 0.00000000001', { amount: 1e-11 }, true],
+  ['has that, and other than nothing is asked', 'args.amount != 0', { amount: 1e-11 }, true],
+  ['has less than what is written out', 'args.amount >= 0.00000000001', { amount: 9e-12 }, false],
+  ['sums up to less than the noise', 'sum(args.items, n) > 0', { items: [{ n: 1e-11 }, { n: 0 }] }, true],
+  ['is over the limit by a billionth part', 'args.amount > 1000', { amount: 1000.0000001 }, true],
+  ['is at the limit in decimal', 'args.a + args.b > 0.3', { a: 0.1, b: 0.2 }, false],
+  ['sums up to the limit in decimal', 'sum(args.items) > 100', { items: [33.33, 33.33, 33.34] }, false],
+  ['is over it by what a double drops', 'args.a + args.b > 1000', { a: 1000, b: 1e-14 }, true],
+  ['has a product too small for a double', 'args.a * args.b > 0', { a: 1e-200, b: 1e-200 }, true],
+  ['has a quotient within the noise of the limit', 'args.a / args.b >= 7', { a: 0.7, b: 0.1 }, true],
+  ['has a quotient at the limit', 'args.a / 2 > 5', { a: 10 }, false],
   ['makes a condition that says neither yes nor no', 'args.amount', { amount: 0 }, true],
 ]
 for (const [what, when, args, waits] of conditions) {
-  test(`a call that ${what} ${waits ? 'waits' : 'runs'}: ${when} (RUN-60)`, () => {
+  test(`a call that ${what} ${waits ? 'waits' : 'runs'}: ${when} (RUN-60, A463)`, () => {
     const decided = given(ruled({ when })).when(claim({ args }))
     if (waits) decided.refused('approval-pending').recorded('ApprovalRequested')
     else decided.appends('ToolCallClaimed')

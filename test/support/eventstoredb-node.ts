@@ -23,6 +23,8 @@ export interface NodeOptions {
   readonly version?: string | undefined
   /** False: started with EVENTSTORE_RUN_PROJECTIONS=None. */
   readonly runsProjections?: boolean
+  /** What it holds already; nothing by default. */
+  readonly log?: EventLog
   /** Which it is a node of. */
   readonly cluster?: Cluster
 }
@@ -67,8 +69,8 @@ export class EventStoreNode implements AsyncDisposable {
   #isUnreferenced = false
 
   constructor(options: NodeOptions = {}) {
-    const { version, runsProjections = true, cluster } = { version: SERVER_VERSION, ...options }
-    this.log = cluster?.log ?? new EventLog()
+    const { version, runsProjections = true, cluster, log } = { version: SERVER_VERSION, ...options }
+    this.log = cluster?.log ?? log ?? new EventLog()
     this.projections = new ProjectionEngine(this.log)
     const calls = { cut: () => this.cut(), port: () => this.#port, ...(cluster !== undefined && { cluster }) }
     const sent = { backwards: 0, forwards: 0, subscription: 0, checkpoints: 0 }

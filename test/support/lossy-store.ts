@@ -8,13 +8,14 @@ import { GROUP_NOTES, ringSeal } from '../../src/signing/note-seal.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { GROUP_SIZE } from '../../src/store/postgres/schema.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { LoggedEvent } from './eventstoredb/log.ts'
 import { type EventStoreNode, startNode } from './eventstoredb-node.ts'
 import { beside } from './lossy-site.ts'
 import { owner, schemaOf } from './postgres-owner.ts'
 import { newPostgresUrl } from './postgres-store.ts'
-import { rowsOf } from './tamper.ts'
+import { rowsOf, tamper } from './tamper.ts'
 import type { TempFolder } from './temp-folder.ts'
 import type { TestStoreKind } from './test-store.ts'
 
@@ -25,6 +26,8 @@ export interface MediumRow {
   readonly stream: string
   readonly revision: number
   readonly header: string
+  /** Base64url. */
+  readonly salt: string
   readonly data: string
 }
 
@@ -36,13 +39,17 @@ export interface LossyStore extends AsyncDisposable {
   /** Taken away; `putBack` restores it, byte for byte. */
   remove(row: MediumRow): Promise<void>
   putBack(row: MediumRow): Promise<void>
+  /** An older copy in its place: the last events are gone, with everything that says that they were there. Nobody has it open. */
+  rollBack(events: number): Promise<void>
+  /** Another store with the same content; not of a store in a file, which is copied with its folder. */
+  copy(): Promise<LossyStore>
   /** Another header or body in its place. */
   alter(row: MediumRow, changed: Partial<Pick<MediumRow, 'header' | 'data'>>): Promise<void>
 }
 
 /** `folder` holds the store of a backend in a file. */
 export async function lossyStore(kind: Exclude<TestStoreKind, 'memory'>, folder: TempFolder): Promise<LossyStore> {
-  if (kind === 'postgres') return onPostgres()
+  if (kind === 'postgres') return onPostgres(await newPostgresUrl())
   return kind === 'sqlite' ? onSqlite(folder.file('store.db')) : onNode(await startNode())
 }
 
@@ -54,7 +61,7 @@ function onSqlite(path: string): LossyStore {
     open: () => openSqliteStore({ path }),
     rows: async () => {
       all = rowsOf(path)
-      return all.map(({ position, ...row }) => ({ at: String(position), ...row }))
+      return all.map(({ position, salt, ...row }) => ({ ...row, at: String(position), salt: salt.toString('base64url') }))
     },
     remove: async ({ at }) => {
       const row = all.find(({ position }) => String(position) === at)
@@ -73,14 +80,25 @@ function onSqlite(path: string): LossyStore {
         db.prepare('UPDATE events SET header = ?, data = ? WHERE position = ?').run(header, data, at),
       )
     },
+    rollBack: async (events) =>
+      tamper(path, (db) => {
+        const cut = 'SELECT position FROM events ORDER BY position DESC LIMIT ?'
+        db.prepare(`DELETE FROM events WHERE position IN (${cut})`).run(events)
+        db.exec('DELETE FROM streams WHERE id NOT IN (SELECT stream_id FROM events)')
+        db.exec('UPDATE head SET position = (SELECT max(position) FROM events)')
+      }),
+    copy: () => Promise.reject(new Error('copy its folder')),
     [Symbol.asyncDispose]: async () => undefined,
   }
 }
 
-async function onPostgres(): Promise<LossyStore> {
-  const url = await newPostgresUrl()
+/** As base64url. */
+const SALT = `translate(rtrim(encode(salt, 'base64'), '='), '+/', '-_') AS salt`
+
+async function onPostgres(url: string): Promise<LossyStore> {
   const db = await owner(url)
-  const events = `${schemaOf(url)}.events`
+  const schema = schemaOf(url)
+  const events = `${schema}.events`
   // No trigger fires in this session.
   await db.query('SET session_replication_role = replica')
   const columns = 'position, stream, revision, header, salt, data, request'
@@ -93,7 +111,7 @@ async function onPostgres(): Promise<LossyStore> {
       return store
     },
     rows: async () => {
-      const sql = `SELECT position::text AS at, stream, revision::integer, header, data FROM ${events} ORDER BY position`
+      const sql = `SELECT position::text AS at, stream, revision::integer, header, ${SALT}, data FROM ${events} ORDER BY position`
       return (await db.query<MediumRow>(sql)).rows
     },
     remove: async ({ at }) => {
@@ -107,6 +125,21 @@ async function onPostgres(): Promise<LossyStore> {
       const { header, data } = { ...row, ...changed }
       await db.query(`UPDATE ${events} SET header = $2, data = $3 WHERE position = $1`, [at, header, data])
     },
+    rollBack: async (count) => {
+      const cut = `SELECT position FROM ${events} ORDER BY position DESC LIMIT $1`
+      await db.query(`DELETE FROM ${events} WHERE position IN (${cut})`, [count])
+      const last = `SELECT max(position) / ${GROUP_SIZE} FROM ${events}`
+      await db.query(`DELETE FROM ${schema}.event_groups WHERE grp > (${last})`)
+      await db.query(`SELECT setval('${schema}.append_groups', (${last}))`)
+    },
+    copy: async () => {
+      const other = await newPostgresUrl()
+      const to = schemaOf(other)
+      await db.query(`INSERT INTO ${to}.events (${columns}) SELECT ${columns} FROM ${events}`)
+      await db.query(`INSERT INTO ${to}.event_groups SELECT * FROM ${schema}.event_groups`)
+      await db.query(`SELECT setval('${to}.append_groups', (SELECT last_value FROM ${schema}.append_groups))`)
+      return onPostgres(other)
+    },
     [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
   }
 }
@@ -119,6 +152,10 @@ function onNode(node: EventStoreNode): LossyStore {
     return found
   }
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
+  const fieldsOf = (metadata: Uint8Array): Pick<MediumRow, 'header' | 'salt'> => {
+    const { header, salt } = JSON.parse(text(metadata))
+    return { header: canonicalJson(header), salt }
+  }
   return {
     url: node.url,
     open: () => openEventStoreDbStore({ url: node.url, canonical: canonicalJson }),
@@ -127,7 +164,7 @@ function onNode(node: EventStoreNode): LossyStore {
         .filter((event) => !event.stream.startsWith('$') && !log.isLost(event))
         .map(({ position, stream, revision, metadata, data }) => ({
           ...{ at: String(position), stream, revision: Number(revision), data: text(data) },
-          header: canonicalJson(JSON.parse(text(metadata)).header),
+          ...fieldsOf(metadata),
         })),
     remove: async (row) => log.lose(eventAt(row)),
     putBack: async (row) => log.putBack(eventAt(row)),
@@ -141,6 +178,8 @@ function onNode(node: EventStoreNode): LossyStore {
         }),
       })
     },
+    rollBack: async (events) => log.rollBack(events),
+    copy: async () => onNode(await startNode({ log: log.copy() })),
     [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
   }
 }

@@ -54,6 +54,8 @@ export interface TestLogsOptions {
   readonly keep?: boolean
   readonly witnesses?: readonly Witness[]
   readonly stamps?: StampSettings
+  /** As a command that acknowledges losses opens it. */
+  readonly acknowledges?: boolean
 }
 
 export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs> {
@@ -90,6 +92,7 @@ export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs>
         witnesses: options.witnesses ?? [],
         ...kept,
         ...(options.stamps && { stamps: options.stamps }),
+        ...(options.acknowledges && { acknowledges: true }),
       },
     })
   } catch (error) {

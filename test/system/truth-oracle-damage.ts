@@ -4,12 +4,15 @@
  */
 import { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
+import type { LossyStore } from '../support/lossy-store.ts'
 import { pick } from '../support/random.ts'
 import type { History } from './truth-oracle-history.ts'
 import type { Acknowledged } from './truth-oracle-model.ts'
 
 export interface Strike {
   readonly data: string
+  /** The store of the case, where it is on a server. */
+  readonly server?: LossyStore | undefined
   readonly history: History
   readonly random: () => number
   /** The run that is struck. */
@@ -17,18 +20,20 @@ export interface Strike {
   readonly run: string
 }
 
+export type Hand = (strike: Strike) => void | Promise<void>
+
 /**
  * `before`: on the folder while nobody has it open. `beside`: on the store while a ledger has it open. `putBack`: after the first, a ledger was opened, asked
  * and closed; then this is done, and everything is there again.
  */
 export interface Damage {
-  readonly before?: (strike: Strike) => void
-  readonly beside?: (strike: Strike) => void
-  readonly putBack?: (strike: Strike) => void
+  readonly before?: Hand
+  readonly beside?: Hand
+  readonly putBack?: Hand
   /** After that: every loss that the ledger names is acknowledged, in a process of its own, and checkpoints are signed. */
   readonly acknowledged?: true
   /** After the acknowledgement. */
-  readonly afterwards?: (strike: Strike) => void
+  readonly afterwards?: Hand
   /** Names the run that it is for, where it is not any. */
   readonly run?: 'c' | 'd'
   /** What is left is, byte for byte, an earlier honest state. */
@@ -64,16 +69,16 @@ const inStore =
   (strike: Strike): void =>
     onFile(`${strike.data}/store.db`, (db) => change(db, strike))
 
-const inFile =
+export const inFile =
   (name: string, sql: string) =>
   ({ data }: Strike): void =>
     onFile(`${data}/${name}`, (db) => db.exec(sql))
 
-type Choice = (strike: Strike) => Acknowledged
+export type Choice = (strike: Strike) => Acknowledged
 
-const eventsOf = ({ history, tenant, run }: Strike): readonly Acknowledged[] => history.model.ofRun(tenant, run)
-const first: Choice = (strike) => eventsOf(strike)[0] as Acknowledged
-const last: Choice = (strike) => eventsOf(strike).at(-1) as Acknowledged
+export const eventsOf = ({ history, tenant, run }: Strike): readonly Acknowledged[] => history.model.ofRun(tenant, run)
+export const first: Choice = (strike) => eventsOf(strike)[0] as Acknowledged
+export const last: Choice = (strike) => eventsOf(strike).at(-1) as Acknowledged
 /** Neither the first nor the last event of the run. */
 const middle =
   (isCovered: boolean): Choice =>
@@ -87,8 +92,8 @@ const middle =
         .filter((event) => covered.has(event) === isCovered),
     )
   }
-const covered = middle(true)
-const behind = middle(false)
+export const covered = middle(true)
+export const behind = middle(false)
 
 function remove(db: Sqlite.Database, { position }: Acknowledged): void {
   db.prepare('DELETE FROM events WHERE position = ?').run(position)
@@ -97,7 +102,7 @@ function remove(db: Sqlite.Database, { position }: Acknowledged): void {
 const deleted = (choice: Choice) => inStore((db, strike) => remove(db, choice(strike)))
 
 /** One digit or letter of the text becomes another one. */
-function otherText(text: string, random: () => number): string {
+export function otherText(text: string, random: () => number): string {
   const places = [...text.matchAll(/[a-z0-9]{3,}/g)].map((match) => match.index)
   const at = pick(random, places)
   return `${text.slice(0, at)}${text[at] === 'z' ? 'y' : 'z'}${text.slice(at + 1)}`
@@ -172,9 +177,9 @@ const tailCut = inStore((db, { history, random }) => {
   db.prepare('DELETE FROM events WHERE position > ?').run(end - 2 - Math.floor(random() * 3))
 })
 
-const DERIVED = ['log.db', 'audit.db', 'views.db']
+export const DERIVED = ['log.db', 'audit.db', 'views.db']
 
-const removed =
+export const removed =
   (...names: readonly string[]) =>
   ({ data }: Strike): void => {
     for (const name of names)
@@ -316,6 +321,7 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
     acknowledged: true,
     afterwards: altered('data', last),
   },
+  'acknowledged: store rolled back': { before: rolledBack('store.db'), acknowledged: true },
   'live: body changed, covered': { beside: altered('data', covered) },
   'live: body changed, behind the checkpoint': { beside: altered('data', behind) },
   'live: last event deleted, behind the checkpoint': { beside: deleted(last) },

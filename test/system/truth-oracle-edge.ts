@@ -1,4 +1,4 @@
-/** @module The HTTP edge over a ledger that was opened in this process, with a token for each tenant. */
+/** @module The HTTP edge of a ledger that was opened in this process, or of a server, with a token for each tenant. */
 import type { OpenLedger } from '../../src/compose/compose.ts'
 import { createApp } from '../../src/http/app.ts'
 import { MemoryBudget } from '../../src/resources/memory-budget.ts'
@@ -39,14 +39,25 @@ export async function edgeOver({ ledger, keys }: OpenLedger, tenant: string): Pr
     ...{ keys: keys.current(), issuer, audience, tenant, scopes: ALL_SCOPES, ttlSeconds: 600, now: Date.now() },
     subject: `${tenant}-agent`,
   })
+  return edgeBy(async (path, init) => app.request(path, init), token)
+}
+
+type Request = (path: string, init: RequestInit) => Promise<Response>
+
+/** With a token of the tenant. */
+export function edgeOfServer(url: string, token: string): Edge {
+  return edgeBy((path, init) => fetch(url + path, { ...init, redirect: 'manual' }), token)
+}
+
+function edgeBy(request: Request, token: string): Edge {
   const headers = { authorization: `Bearer ${token}` }
-  const ui = uiClient({ app })
+  const ui = uiClient({ app: { request } as never })
   let isSignedIn = false
   return {
-    get: async (path) => read(await app.request(path, { headers })),
+    get: async (path) => read(await request(path, { headers })),
     post: async (path, body) =>
       read(
-        await app.request(path, {
+        await request(path, {
           method: 'POST',
           headers: { ...headers, 'content-type': 'application/json' },
           body: JSON.stringify(body),
@@ -75,9 +86,9 @@ async function read(response: Response): Promise<Answer> {
 }
 
 /** The questions for which the files that follow the store are made. */
-export async function askEvery(opened: OpenLedger): Promise<void> {
+export async function askEvery(edgeOf: (tenant: string) => Promise<Edge>): Promise<void> {
   for (const tenant of ['acme', 'beta']) {
-    const edge = await edgeOver(opened, tenant)
+    const edge = await edgeOf(tenant)
     for (const path of ['/v1/runs', '/v1/audit/runs', '/v1/audit/search?text=harvest']) {
       const answer = await edge.get(path)
       if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)

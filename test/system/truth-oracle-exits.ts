@@ -120,7 +120,12 @@ export const COMMANDS: readonly Command[] = [
   },
 ]
 
-export async function runCommand(command: Command, data: string, truth: Truth): Promise<Answer> {
-  const { code, stdout } = await runInProcess([...command.args(truth), '--data', data])
+export async function runCommand(
+  command: Command,
+  { data, store }: { readonly data: string; readonly store: string | undefined },
+  truth: Truth,
+): Promise<Answer> {
+  const place = ['--data', data, ...(store === undefined ? [] : ['--store', store])]
+  const { code, stdout } = await runInProcess([...command.args(truth), ...place])
   return { status: code === 0 ? 200 : 500, text: stdout, bytes: Buffer.from(stdout), cut: false }
 }

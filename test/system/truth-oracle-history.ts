@@ -1,20 +1,29 @@
 /** @module The seeded history of the truth oracle: tenants, runs and checkpoints at drawn places, and copies of the folder on the way. */
+import { randomBytes } from 'node:crypto'
 import { cpSync, mkdirSync } from 'node:fs'
 import { type OpenLedger, openLedger } from '../../src/compose/compose.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import type { Caller } from '../../src/ledger/ledger.ts'
 import { readSettings, type Settings } from '../../src/settings/config.ts'
+import { createLedgerKeys, writeNewKeyFile } from '../../src/signing/key-file.ts'
+import { type LossyStore, lossyStore } from '../support/lossy-store.ts'
 import { pick, seededRandom } from '../support/random.ts'
 import { drive, type RunDriver } from '../support/run-driver.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
-import { askEvery } from './truth-oracle-edge.ts'
-import { Model, rowsIn } from './truth-oracle-model.ts'
+import { askEvery, edgeOver } from './truth-oracle-edge.ts'
+import { Model, type Row, rowsIn, rowsOn } from './truth-oracle-model.ts'
 
 export const TENANTS = ['acme', 'beta'] as const
 /** In every handoff, so that a search for it finds all of them. */
 export const WORD = 'harvest'
 
-export interface History extends Disposable {
+/** Where the stores of the cases are: in their folders, or on a server. */
+export type OracleKind = 'sqlite' | 'postgres' | 'eventstoredb'
+
+export interface History extends AsyncDisposable {
+  readonly kind: OracleKind
+  /** On a server: the store as the history ended; each case has a copy. */
+  readonly server: LossyStore | undefined
   readonly model: Model
   /** The data folder as the history ended, as a killed process leaves it: its last events are behind the last checkpoint. */
   readonly late: string
@@ -27,16 +36,50 @@ export interface History extends Disposable {
   readonly copyOf: (folder: string) => TempFolder
 }
 
-export function caseSettings(data: string): Settings {
-  return readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+/** `store`: the URL of a server; absent, it is in the folder. */
+export function caseSettings(data: string, store?: string): Settings {
+  const place = { data, ...(store !== undefined && { store }) }
+  return readSettings({ ...place, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
 }
 
-export async function makeHistory(seed: number): Promise<History> {
+export async function makeHistory(seed: number, kind: OracleKind = 'sqlite'): Promise<History> {
   const random = seededRandom(seed)
   const folder = tempFolder()
   const data = folder.file('data')
   mkdirSync(data)
-  await using opened = await openLedger(caseSettings(data), silentLog)
+  const living = kind === 'sqlite' ? undefined : await lossyStore(kind, folder)
+  if (living !== undefined)
+    writeNewKeyFile(`${data}/keys.json`, createLedgerKeys(new Date().toISOString(), randomBytes))
+  const made = await lived({ folder, data, random, living })
+  await living?.[Symbol.asyncDispose]()
+  return {
+    ...{ ...made, kind },
+    copyOf: (of) => {
+      const copied = tempFolder()
+      cpSync(of, copied.file('data'), { recursive: true })
+      return copied
+    },
+    [Symbol.asyncDispose]: async () => {
+      await made.server?.[Symbol.asyncDispose]()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+interface Living {
+  readonly folder: TempFolder
+  readonly data: string
+  readonly random: () => number
+  /** The store on a server that the history is written to. */
+  readonly living: LossyStore | undefined
+}
+
+type Lived = Pick<History, 'model' | 'earlyModel' | 'late' | 'early' | 'covered' | 'server'>
+
+async function lived({ folder, data, random, living }: Living): Promise<Lived> {
+  const rowsNow = async (of: string, name: string): Promise<readonly Row[]> =>
+    living === undefined ? rowsIn(copyToRead(folder, of, name)) : rowsOn(living)
+  await using opened = await openLedger(caseSettings(data, living?.url), silentLog)
   const drivers = TENANTS.flatMap((tenant) =>
     ['a', 'b', 'c'].map((name) => drive(opened, `${tenant}-${name}`, callerOf(tenant))),
   )
@@ -50,11 +93,12 @@ export async function makeHistory(seed: number): Promise<History> {
   await settled(opened)
   const early = folder.file('early')
   cpSync(data, early, { recursive: true })
+  const earlyModel = new Model(await rowsNow(early, 'early-read'))
   await doSome(4 + Math.floor(random() * 8))
   await settled(opened)
   const covered = new Map<string, number>()
-  const rowsNow = new Model(rowsIn(copyToRead(folder, data, 'covered')))
-  for (const tenant of TENANTS) covered.set(tenant, rowsNow.leaves(tenant).length - 1)
+  const sofar = new Model(await rowsNow(data, 'covered'))
+  for (const tenant of TENANTS) covered.set(tenant, sofar.leaves(tenant).length - 1)
   // Behind the last checkpoint: a run begins there, all go on but `c`, whose end a checkpoint covers.
   const fresh = TENANTS.map((tenant) => drive(opened, `${tenant}-d`, callerOf(tenant)))
   for (const run of fresh) await run.start({ budget: { tokens: 100_000 } })
@@ -62,27 +106,16 @@ export async function makeHistory(seed: number): Promise<History> {
   for (const run of [...going, ...going]) await step(run, random, 99)
   const late = folder.file('late')
   cpSync(data, late, { recursive: true })
-  const modelOf = (of: string, name: string): Model => new Model(rowsIn(copyToRead(folder, of, name)))
-  return {
-    model: modelOf(late, 'late-read'),
-    late,
-    early,
-    earlyModel: modelOf(early, 'early-read'),
-    covered,
-    copyOf: (of) => {
-      const made = tempFolder()
-      cpSync(of, made.file('data'), { recursive: true })
-      return made
-    },
-    [Symbol.dispose]: () => folder[Symbol.dispose](),
-  }
+  // Before the ledger is closed, which may write more.
+  const server = await living?.copy()
+  return { model: new Model(await rowsNow(late, 'late-read')), earlyModel, late, early, covered, server }
 }
 
 export const callerOf = (tenant: string): Caller => ({ tenant, actor: `${tenant}-agent` })
 
 /** A checkpoint of each log, with the files that follow the store made by questions. */
 async function settled(opened: OpenLedger): Promise<void> {
-  await askEvery(opened)
+  await askEvery((tenant) => edgeOver(opened, tenant))
   await opened.ledger.logs?.publish()
 }
 

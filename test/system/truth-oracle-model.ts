@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import Sqlite from 'better-sqlite3'
+import type { LossyStore } from '../support/lossy-store.ts'
 
 /** A row of the store. */
 export interface Row {
@@ -37,6 +38,11 @@ export function rowsIn(path: string): readonly Row[] {
   } finally {
     db.close()
   }
+}
+
+/** Every row of a store on a server. */
+export async function rowsOn(store: Pick<LossyStore, 'rows'>): Promise<readonly Row[]> {
+  return (await store.rows()).map(({ at, ...row }) => ({ ...row, position: Number(at) }))
 }
 
 export const sameRow = (one: Row | undefined, other: Row | undefined): boolean =>

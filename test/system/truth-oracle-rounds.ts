@@ -1,11 +1,16 @@
 /** @module Rounds of the truth oracle: every class of damage, over a history of its own, and what all of them come to. */
 import { join } from 'node:path'
 import { seededRandom } from '../support/random.ts'
-import { type Case, runCase } from './truth-oracle.ts'
-import { DAMAGES } from './truth-oracle-damage.ts'
-import { makeHistory } from './truth-oracle-history.ts'
+import { type Case, damagesOf, runCase } from './truth-oracle.ts'
+import { makeHistory, type OracleKind } from './truth-oracle-history.ts'
+import type { Serving } from './truth-oracle-served.ts'
 
-export const CLASSES: readonly string[] = Object.keys(DAMAGES)
+/** The classes of damage of stores in files. */
+export const CLASSES: readonly string[] = classesOf('sqlite')
+
+export function classesOf(kind: OracleKind): readonly string[] {
+  return Object.keys(damagesOf(kind))
+}
 
 export interface Tally {
   cases: number
@@ -18,6 +23,10 @@ export interface Tally {
 
 export interface Rounds {
   readonly seed: number
+  /** Default: stores in files. */
+  readonly kind?: OracleKind
+  /** Default: each case in this process. */
+  readonly by?: Serving
   readonly classes: readonly string[]
   /** Whether one more round begins. */
   readonly goesOn: (tally: Tally, rounds: number) => boolean
@@ -30,16 +39,25 @@ export interface Rounds {
 export const kindOf = (exit: string): string => exit.slice(0, exit.indexOf(':'))
 
 /** Rounds of one history each: that of round n has the seed `seed + n`, which alone makes the round again. */
-export async function runRounds({ seed, classes, goesOn, keep, onCase }: Rounds): Promise<Tally> {
+export async function runRounds({
+  seed,
+  kind = 'sqlite',
+  by,
+  classes,
+  goesOn,
+  keep,
+  onCase,
+}: Rounds): Promise<Tally> {
+  const all = classesOf(kind)
   const tally: Tally = { cases: 0, asked: 0, untellable: 0, claims: new Map() }
   for (let round = 0; goesOn(tally, round); round += 1) {
     const own = seed + round
-    using history = await makeHistory(own)
+    await using history = await makeHistory(own, kind)
     for (const name of classes) {
       // Each class draws by itself, so that one alone strikes where it did among all.
-      const random = seededRandom(own * 1_000 + CLASSES.indexOf(name))
-      const kept = keep === undefined ? undefined : join(keep, `${own}-${CLASSES.indexOf(name)}`)
-      const found = await runCase(history, name, random, kept)
+      const random = seededRandom(own * 1_000 + all.indexOf(name))
+      const kept = keep === undefined ? undefined : join(keep, `${own}-${all.indexOf(name)}`)
+      const found = await runCase(history, name, { random, keep: kept, ...(by && { by }) })
       onCase?.(found, own)
       add(tally, found, own)
     }

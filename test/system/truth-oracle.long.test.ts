@@ -35,6 +35,18 @@ test('after any damage no exit claims more than is true, but for those that are 
   assert.equal(goneFrom(tally), [], `${again}: these claim no more than is true now: take them out of NOT_YET`)
 })
 
+/** Of stores in files and, in turn, of another share of the classes: each beside a server in a process of its own. */
+const BY_SERVER = rounds(3, 3, 12)
+
+test('beside a server in a process of its own no exit claims more than is true either (A350)', async () => {
+  const [none = '', ...others] = CLASSES
+  const from = TEST_SEED % others.length
+  const classes = [none, ...others.slice(from), ...others.slice(0, from)].slice(0, BY_SERVER + 1)
+  const tally = await runRounds({ seed: TEST_SEED, by: 'process', classes, goesOn: (_, done) => done === 0 })
+  console.log(tallyLines(tally).join('\n'))
+  assert.equal(newIn(tally), [], `node scripts/soak-truth.mjs --process --seed ${TEST_SEED} --cases 1`)
+})
+
 function newIn({ claims }: Tally): readonly string[] {
   return [...claims].flatMap(([damage, kinds]) =>
     [...kinds]

@@ -1,15 +1,19 @@
 /** @module One case of the truth oracle: a copy of a history, one damage, and every exit asked at once. */
 import { cpSync, writeFileSync } from 'node:fs'
 import type { LossItem } from '../../schemas/answers/losses.ts'
+import { ledgerStream, SYSTEM_TENANT } from '../../schemas/names.ts'
 import { type OpenLedger, openLedger } from '../../src/compose/compose.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
+import type { Settings } from '../../src/settings/config.ts'
 import { pick } from '../support/random.ts'
-import { DAMAGES, type Strike } from './truth-oracle-damage.ts'
+import { type Damage, DAMAGES, type Strike } from './truth-oracle-damage.ts'
 import { type Answer, askEvery, type Edge, edgeOver } from './truth-oracle-edge.ts'
 import { COMMANDS, type Exit, LATER, READS, runCommand, WRITE } from './truth-oracle-exits.ts'
-import { caseSettings, type History, TENANTS } from './truth-oracle-history.ts'
+import { caseSettings, type History, type OracleKind, TENANTS } from './truth-oracle-history.ts'
 import type { Truth } from './truth-oracle-judge.ts'
-import { rowsIn } from './truth-oracle-model.ts'
+import { type Row, rowsIn, rowsOn } from './truth-oracle-model.ts'
+import { type Served, type Serving, serve } from './truth-oracle-served.ts'
+import { serverDamages } from './truth-oracle-server-damage.ts'
 
 export interface Finding {
   readonly exit: string
@@ -36,26 +40,39 @@ interface Asked {
   readonly judge: Exit['judge']
 }
 
-/** `keep`: the beginning of the paths to which exports and bundles are written. */
-export async function runCase(history: History, name: string, random: () => number, keep?: string): Promise<Case> {
-  const damage = DAMAGES[name]
+export function damagesOf(kind: OracleKind): Readonly<Record<string, Damage>> {
+  return kind === 'sqlite' ? DAMAGES : serverDamages(kind)
+}
+
+export interface CaseOptions {
+  readonly random: () => number
+  /** The beginning of the paths to which exports and bundles are written. */
+  readonly keep?: string | undefined
+  /** Default: in this process. */
+  readonly by?: Serving
+}
+
+export async function runCase(
+  history: History,
+  name: string,
+  { random, keep, by = 'module' }: CaseOptions,
+): Promise<Case> {
+  const damage = damagesOf(history.kind)[name]
   if (damage === undefined) throw new Error(`no damage ${name}`)
   using folder = history.copyOf(history.late)
   const data = folder.file('data')
+  await using server = await history.server?.copy()
+  const settings = caseSettings(data, server?.url)
+  const rowsNow = async (of: string): Promise<readonly Row[]> =>
+    server === undefined ? rowsIn(`${of}/store.db`) : rowsOn(server)
   const tenant = pick(random, TENANTS)
   const run = `${tenant}-${damage.run ?? pick(random, ['a', 'b'])}`
-  const strike: Strike = { data, history, random: replayable(random), tenant, run }
-  damage.before?.(strike)
-  if (damage.putBack !== undefined) {
-    await signedMeanwhile(data)
-    damage.putBack(strike)
-  }
-  if (damage.acknowledged) await acknowledgeAll(data, tenant)
-  damage.afterwards?.(strike)
+  const strike: Strike = { data, server, history, random: replayable(random), tenant, run }
+  await done(damage, strike, settings)
   const beside = folder.file('commands')
   if (damage.beside === undefined) cpSync(data, beside, { recursive: true })
   const asked: Asked[] = []
-  let rows = rowsIn(`${damage.beside === undefined ? beside : data}/store.db`)
+  let rows = await rowsNow(damage.beside === undefined ? beside : data)
   const truth: Truth = {
     ...{ model: history.model, tenant, run },
     other: `${tenant}-${run.endsWith('-a') ? 'b' : 'a'}`,
@@ -65,24 +82,36 @@ export async function runCase(history: History, name: string, random: () => numb
   }
   if (damage.beside === undefined) {
     for (const command of COMMANDS) {
-      asked.push({ name: command.name, judge: command.judge, answer: await runCommand(command, beside, truth) })
+      const answer = await runCommand(command, { data: beside, store: server?.url }, truth)
+      asked.push({ name: command.name, judge: command.judge, answer })
     }
   }
-  const opened = await openLedger(caseSettings(data), silentLog).catch(() => undefined)
+  const served = await serve({ data, store: server?.url }, by)
   let now = truth
-  if (opened !== undefined) {
-    await using ledger = opened
+  if (served !== undefined) {
+    await using ledger = served
     if (damage.beside !== undefined) {
-      await askEvery(ledger)
-      damage.beside(strike)
-      now = { ...truth, isComplete: history.model.isWholeIn(rowsIn(`${data}/store.db`)) }
+      await askEvery(ledger.edge)
+      await damage.beside(strike)
+      now = { ...truth, isComplete: history.model.isWholeIn(await rowsNow(data)) }
     }
-    now = { ...now, key: ledger.ledger.logs?.verifierKey(tenant) }
+    now = { ...now, key: await ledger.key(tenant) }
     asked.push(...(await askAll(ledger, now)))
-    rows = rowsIn(`${data}/store.db`)
+    rows = await rowsNow(data)
   }
   if (keep !== undefined) keepEvidence(asked, keep)
-  return judged(name, asked, now)
+  return judged({ name, damage }, asked, now)
+}
+
+/** What is done before anything is asked. */
+async function done(damage: Damage, strike: Strike, settings: Settings): Promise<void> {
+  await damage.before?.(strike)
+  if (damage.putBack !== undefined) {
+    await signedMeanwhile(settings)
+    await damage.putBack(strike)
+  }
+  if (damage.acknowledged) await acknowledgeAll(settings)
+  await damage.afterwards?.(strike)
 }
 
 /** What another checker reads, under the name of its exit. */
@@ -101,13 +130,13 @@ function replayable(random: () => number): () => number {
   return () => drawn
 }
 
-async function askAll(opened: OpenLedger, truth: Truth): Promise<readonly Asked[]> {
-  const edge = await edgeOver(opened, truth.tenant)
+async function askAll(served: Served, truth: Truth): Promise<readonly Asked[]> {
+  const edge = await served.edge(truth.tenant)
   // A checkpoint that meets the record of an export in its stream is dropped, and a bundle then speaks of the checkpoint before: one by one.
   const isBundle = ({ name }: Exit): boolean => name.includes('bundle')
   const asked = await Promise.all(READS.filter((exit) => !isBundle(exit)).map((exit) => ask(exit, edge, truth)))
   for (const exit of READS.filter(isBundle)) asked.push(await ask(exit, edge, truth))
-  await opened.ledger.logs?.publish().catch(() => undefined)
+  await served.publish()
   for (const exit of [...LATER, WRITE]) asked.push(await ask(exit, edge, truth))
   return asked
 }
@@ -116,36 +145,40 @@ async function ask(exit: Exit, edge: Edge, truth: Truth): Promise<Asked> {
   return { name: exit.name, judge: exit.judge, answer: await exit.ask(edge, truth) }
 }
 
-async function signedMeanwhile(data: string): Promise<void> {
-  const opened = await openLedger(caseSettings(data), silentLog).catch(() => undefined)
+async function signedMeanwhile(settings: Settings): Promise<void> {
+  const opened = await openLedger(settings, silentLog).catch(() => undefined)
   if (opened === undefined) return
   await using ledger = opened
   await ledger.ledger.logs?.publish().catch(() => undefined)
-  await askEvery(ledger).catch(() => undefined)
+  await askEvery((tenant) => edgeOver(ledger, tenant)).catch(() => undefined)
 }
 
-const ACKNOWLEDGED_MAX = 20
+const ACKNOWLEDGED_MAX = 50
 
-/** As somebody does who reads the list of losses, after the ledger has come upon what there is. */
-async function acknowledgeAll(data: string, tenant: string): Promise<void> {
-  const opened = await openLedger(caseSettings(data), silentLog).catch(() => undefined)
+/** As somebody does who reads the list of losses, of each tenant, after the ledger has come upon what there is. */
+async function acknowledgeAll(settings: Settings): Promise<void> {
+  const opened = await openLedger({ ...settings, acknowledges: true }, silentLog).catch(() => undefined)
   if (opened === undefined) return
   await using own = opened
-  const { ledger } = own
-  await askEvery(own).catch(() => undefined)
-  await ledger.integrity.scrub()
+  await askEvery((tenant) => edgeOver(own, tenant)).catch(() => undefined)
+  await own.ledger.integrity.scrub()
+  for (const tenant of [...TENANTS, SYSTEM_TENANT]) await acknowledgeOf(own, tenant)
+  await own.ledger.logs?.publish().catch(() => undefined)
+}
+
+async function acknowledgeOf({ ledger }: OpenLedger, tenant: string): Promise<void> {
   const admin = { tenant, actor: 'admin' }
   const refused = new Set<string>()
   for (let times = 0; times < ACKNOWLEDGED_MAX; times += 1) {
     const found = await ledger.lostEvents.list(admin)
     const isLeft = (each: LossItem): boolean => each.state === 'open' && !refused.has(`${each.stream} ${each.revision}`)
-    const next = found.ok ? found.value.items.find((each) => each.stream !== undefined && isLeft(each)) : undefined
+    const left = found.ok ? found.value.items.filter((each) => each.stream !== undefined && isLeft(each)) : []
+    const next = left.find(({ stream }) => stream === ledgerStream(tenant)) ?? left[0]
     if (next?.stream === undefined || next.revision === undefined) break
     const { stream, revision } = next
     const answer = await ledger.lostEvents.acknowledge(admin, { stream, revision, reason: 'no copy has it' })
     if (!answer.ok) refused.add(`${stream} ${revision}`)
   }
-  await ledger.logs?.publish().catch(() => undefined)
 }
 
 /** A 409 is the word of a run that was read. */
@@ -153,18 +186,22 @@ const isGiven = ({ answer: { status, cut } }: Pick<Asked, 'answer'>): boolean =>
   (status < 400 || status === 409) && !cut
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 160)
 
-async function judged(damage: string, asked: readonly Asked[], truth: Truth): Promise<Case> {
+async function judged(
+  { name: damageName, damage }: { readonly name: string; readonly damage: Damage },
+  asked: readonly Asked[],
+  truth: Truth,
+): Promise<Case> {
   const findings: Finding[] = []
   for (const { name, answer, judge } of asked) {
     const claim = await judge(answer, truth)
     if (claim !== undefined) findings.push({ exit: name, claim })
     const { status, text } = answer
-    if (DAMAGES[damage]?.sound && !isGiven({ answer })) {
+    if (damage.sound && !isGiven({ answer })) {
       findings.push({ exit: name, claim: `refused, with nothing wrong: ${status} ${oneLine(text)}` })
     }
   }
   return {
-    ...{ damage, findings, asked: asked.length, untellable: DAMAGES[damage]?.untellable === true },
+    ...{ damage: damageName, findings, asked: asked.length, untellable: damage.untellable === true },
     given: asked.filter(isGiven).map(({ name }) => name),
     refused: asked
       .filter((each) => !isGiven(each))

@@ -251,8 +251,9 @@ function losses(program: CliCommand): void {
     .command('acknowledge')
     .description('record that events are lost for good: the log goes on with a hole that it names')
     .flags(
-      flag('--stream <stream>', 'needed: the stream that lost them, as losses list names it'),
-      flag('--revision <n>', 'needed: the first revision that is lost'),
+      flag('--stream <stream>', 'the stream that lost them, as losses list names it'),
+      flag('--revision <n>', 'the first revision that is lost'),
+      flag('--all', 'every open loss of the tenant, instead of one'),
       flag('--reason <text>', 'needed: why it cannot be put back, recorded for good: name no person'),
       tenantFlag(),
       urlFlag(),

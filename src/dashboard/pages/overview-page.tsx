@@ -108,8 +108,11 @@ interface AlteredCardProps {
   readonly note: string | undefined
 }
 
-function AlteredCard({ integrity: { faults, scrub }, log, note }: AlteredCardProps) {
-  const present = faults.filter(({ pastSince }) => pastSince === undefined).length
+function AlteredCard({ integrity: { faults, acknowledged, scrub }, log, note }: AlteredCardProps) {
+  const isOpen = ({ pastSince, acknowledged: isLost }: IntegrityState['faults'][number]): boolean =>
+    pastSince === undefined && isLost !== true
+  const present = faults.filter(isOpen).length
+  const past = faults.filter(({ acknowledged: isLost }) => isLost !== true).length
   const broken = present > 0 || log?.stopped !== undefined
   return (
     <QuestionCard
@@ -123,9 +126,14 @@ function AlteredCard({ integrity: { faults, scrub }, log, note }: AlteredCardPro
             {present > 0 ? `${plural(present, 'event')} recorded as broken` : `The log stopped: ${log?.stopped}`}
           </>
         ) : (
-          <NothingBroken scrub={scrub} past={faults.length} />
+          <NothingBroken scrub={scrub} past={past} />
         )}
       </p>
+      {acknowledged.length > 0 && (
+        <p>
+          <Badge kind="open" text="lost for good" /> {plural(acknowledged.length, 'loss', 'losses')} acknowledged
+        </p>
+      )}
       <dl class="members">
         <dt>Last whole reading</dt>
         <dd>

@@ -7,7 +7,7 @@ import { Badge, Data, Time } from './data.tsx'
 const SHOWN = 100
 
 export function IntegrityCard({ state }: { readonly state: IntegrityState }) {
-  const { faults, scrub } = state
+  const { faults, acknowledged, scrub } = state
   const { lastPass, passSince, days } = scrub
   return (
     <section class="card" aria-labelledby="integrity">
@@ -19,6 +19,7 @@ export function IntegrityCard({ state }: { readonly state: IntegrityState }) {
       ) : (
         <FaultTable faults={faults.slice(0, SHOWN)} more={faults.length - SHOWN} />
       )}
+      {acknowledged.length > 0 && <Acknowledged events={acknowledged} />}
       <p class="muted">
         {lastPass === undefined ? (
           'The scrub has not read the whole store yet.'
@@ -53,6 +54,27 @@ export function NothingBroken({ scrub, past = 0 }: Pick<IntegrityState, 'scrub'>
   )
 }
 
+/** Losses that were acknowledged. They stay, whatever the scrub finds. */
+function Acknowledged({ events }: { readonly events: IntegrityState['acknowledged'] }) {
+  return (
+    <>
+      <p>
+        <Badge kind="open" text="lost for good" /> {plural(events.length, 'loss', 'losses')} acknowledged: the log went on
+        past {events.length === 1 ? 'it' : 'them'}, and what crosses {events.length === 1 ? 'it' : 'them'} stays
+        incomplete.
+      </p>
+      <ul>
+        {events.slice(0, SHOWN).map(({ stream, revision, to = revision }) => (
+          <li>
+            <Data text={`${stream} @ ${revision}${to === revision ? '' : ` to ${to}`}`} />
+          </li>
+        ))}
+      </ul>
+      {events.length > SHOWN && <p class="muted">and {count(events.length - SHOWN)} more</p>}
+    </>
+  )
+}
+
 function FaultTable({ faults, more }: { readonly faults: IntegrityState['faults']; readonly more: number }) {
   return (
     <div class="table-scroll">
@@ -65,7 +87,7 @@ function FaultTable({ faults, more }: { readonly faults: IntegrityState['faults'
           </tr>
         </thead>
         <tbody>
-          {faults.map(({ stream, revision, run, code, foundAt, pastSince }) => (
+          {faults.map(({ stream, revision, run, code, foundAt, pastSince, acknowledged }) => (
             <tr>
               <th scope="row">
                 {run === undefined ? (
@@ -80,7 +102,8 @@ function FaultTable({ faults, more }: { readonly faults: IntegrityState['faults'
                 )}
               </th>
               <td>
-                <Badge kind={pastSince === undefined ? 'bad' : 'open'} text={code} />
+                <Badge kind={pastSince === undefined && acknowledged !== true ? 'bad' : 'open'} text={code} />
+                {acknowledged === true && <span class="muted"> acknowledged as lost</span>}
                 {pastSince !== undefined && (
                   <span class="muted">
                     {' '}

@@ -16,8 +16,12 @@ export const integrityRoutes: readonly GuardedRoute[] = [
     query: NoQuery,
     handle: async ({ deps, caller }) => {
       await deps.ledger.integrity.reached()
-      const { faults, scrub } = deps.ledger.integrity.state(caller)
-      return json(200, { items: faults.map((fault) => ({ ...fault })), scrub: { ...scrub } as JsonObject })
+      const { faults, acknowledged, scrub } = deps.ledger.integrity.state(caller)
+      return json(200, {
+        items: faults.map((fault) => ({ ...fault })),
+        ...(acknowledged.length > 0 && { acknowledged: acknowledged.map((each) => ({ ...each })) }),
+        scrub: { ...scrub } as JsonObject,
+      })
     },
   }),
 ]

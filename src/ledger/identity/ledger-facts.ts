@@ -2,9 +2,11 @@
  * @module Facts about actions of callers, such as exports, in the ledger stream of a tenant: durable once recorded, in order, with several concurrent
  * writers.
  */
+
+import type { AppendRecord } from '../../../schemas/header.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
-import { type AppendResult, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
+import { type Append, type AppendResult, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
 import { wasWritten } from '../../store/was-written.ts'
 import { type KnownEnd, refuseLostEnd } from '../read/lost-end.ts'
 import { expectedNext } from '../read/verified-events.ts'
@@ -23,6 +25,14 @@ export interface LedgerFactsDeps extends FactDeps {
   readonly knownHead?: KnownEnd | undefined
 }
 
+/** A lost end of the stream behind which a fact is written, because the fact acknowledges that loss (LOG-74). */
+export interface BehindLoss {
+  /** Place and predecessor of the fact. */
+  readonly at: Expectation
+  /** Records that hold the places of lost events, from the end of the store's stream on; none if damaged events still hold them. */
+  readonly held: readonly AppendRecord[]
+}
+
 export class LedgerFacts {
   readonly #deps: LedgerFactsDeps
   readonly #turns = new Map<string, Promise<void>>()
@@ -36,9 +46,13 @@ export class LedgerFacts {
    * `DamagedStreamError` if the end of the stream is lost (LOG-70). `exists` is evaluated on everything before the place of the fact: if two processes
    * find the same fact, only one records it.
    */
-  async record(fact: Omit<Fact, 'at'>, exists?: () => Promise<boolean>): Promise<void> {
+  async record(
+    fact: Omit<Fact, 'at'>,
+    exists?: () => Promise<boolean>,
+    behind?: () => Promise<BehindLoss | undefined>,
+  ): Promise<void> {
     const before = this.#turns.get(fact.tenant) ?? Promise.resolve()
-    const turn = before.catch(() => undefined).then(() => this.#append(fact, exists))
+    const turn = before.catch(() => undefined).then(() => this.#append(fact, exists, behind))
     this.#turns.set(fact.tenant, turn)
     try {
       await turn
@@ -47,13 +61,18 @@ export class LedgerFacts {
     }
   }
 
-  async #append(fact: Omit<Fact, 'at'>, exists?: () => Promise<boolean>): Promise<void> {
+  async #append(
+    fact: Omit<Fact, 'at'>,
+    exists: (() => Promise<boolean>) | undefined,
+    behind: (() => Promise<BehindLoss | undefined>) | undefined,
+  ): Promise<void> {
     const { effects, store } = this.#deps
     for (let tries = 0; tries < APPEND_AGAIN_MAX; tries += 1) {
       if (tries > 0) await effects.sleep(APPEND_AGAIN_MS * 2 ** tries * effects.random())
-      const at = await this.#expectation(ledgerStream(fact.tenant))
+      const loss = await behind?.()
+      const at = loss?.at ?? (await this.#expectation(ledgerStream(fact.tenant)))
       if ((await exists?.()) === true) return
-      const { append } = sealFact(this.#deps, { ...fact, at })
+      const append = behindHeld(sealFact(this.#deps, { ...fact, at }).append, loss?.held ?? [])
       const result = await store.append(append)
       if (result.kind === 'appended') return
       if (result.kind === 'unknown' && (await wasWritten(store, append))) return
@@ -77,6 +96,11 @@ export class LedgerFacts {
     }
     throw new StoreUnavailableError(`${stream} @ ${head} cannot be read`, RETRY_AFTER_MS)
   }
+}
+
+/** One append, so that the places are held and the loss is acknowledged, or neither. */
+function behindHeld({ stream, expectedRevision, records }: Append, held: readonly AppendRecord[]): Append {
+  return { stream, expectedRevision: expectedRevision - held.length, records: [...held, ...records] }
 }
 
 function unavailable(result: Exclude<AppendResult, { kind: 'appended' | 'conflict' }>): NotOnRecordError {

@@ -2,7 +2,7 @@
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
 import { type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
-import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../../signing/check.ts'
+import { type Expectation, firstExpectation } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { currentKey, ringIndex } from '../../signing/key-ring.ts'
 import { type AppendResult, type EventStore, readOne, StoreUnavailableError } from '../../store/event-store.ts'
@@ -13,6 +13,7 @@ import { appendFact, type Fact } from './append-fact.ts'
 import type { LogKeys } from './log-keys.ts'
 import { type FoldPlace, loadSealedFold, type SealedFolds, saveSealedFold } from './sealed-fold.ts'
 import type { Sealer } from './sealer.ts'
+import { systemEvents } from './system-events.ts'
 
 /** Used if the origin of the logs was not configured; the id of the ledger keeps the logs of two ledgers apart. */
 const DEFAULT_ORIGIN = 'countersign.local'
@@ -43,6 +44,8 @@ export interface LedgerIdentityDeps extends Pick<SnapshotDeps, 'views'> {
   readonly readOnly?: boolean | undefined
   /** What the log knows of a stream; absent if no log is kept. */
   readonly knownHead?: KnownEnd | undefined
+  /** `acknowledges`: losses are acknowledged first, and a rotation is recorded by the next start. */
+  readonly logs?: { readonly acknowledges?: boolean | undefined } | undefined
 }
 
 /**
@@ -60,7 +63,7 @@ export async function openLedgerIdentity(deps: LedgerIdentityDeps): Promise<Even
     }
     checkIdentity(deps, known)
     useAnnounced(deps, known)
-    if (deps.readOnly !== true) await recordRotations(deps)
+    if (deps.readOnly !== true && deps.logs?.acknowledges !== true) await recordRotations(deps)
     return known.founding
   }
   if (reason !== undefined) throw notTaken('LedgerCreated', reason)
@@ -118,26 +121,22 @@ const SNAPSHOT_EVERY_EVENTS = 32
 
 /** Reads the stream from its snapshot on, and verifies each event. */
 async function readSystemStream(deps: LedgerIdentityDeps): Promise<SystemStream | undefined> {
-  const { store, sealer, readOnly } = deps
+  const { readOnly } = deps
   const snapshot = await loadSnapshot(deps)
   let founding = snapshot?.founding
   let [kid, logKey, read] = [snapshot?.kid ?? '', snapshot?.logKey ?? '', 0]
   let expected = snapshot?.next ?? firstExpectation(SYSTEM_STREAM)
-  for await (const page of store.readStream(SYSTEM_STREAM, { from: expected.revision })) {
-    for (const record of page) {
-      const checked = checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys })
-      if (!checked.ok) throw systemFault(record.revision, checked.faults)
-      expected = nextExpectation(checked)
-      read += 1
-      const data: unknown = parseJson(record.data)
-      if (checked.header.type === 'LedgerCreated') founding = EVENTS.LedgerCreated.schema.parse(data)
-      if (checked.header.type === 'KeyRotated') kid = EVENTS.KeyRotated.schema.parse(data).kid
-      if (checked.header.type === 'LogKeyRotated') logKey = EVENTS.LogKeyRotated.schema.parse(data).verifierKey
-    }
+  for await (const { record, checked, next } of systemEvents(deps, expected, systemFault)) {
+    expected = next
+    read += 1
+    const data: unknown = parseJson(record.data)
+    if (checked.header.type === 'LedgerCreated') founding = EVENTS.LedgerCreated.schema.parse(data)
+    if (checked.header.type === 'KeyRotated') kid = EVENTS.KeyRotated.schema.parse(data).kid
+    if (checked.header.type === 'LogKeyRotated') logKey = EVENTS.LogKeyRotated.schema.parse(data).verifierKey
   }
   if (founding === undefined) return undefined
   const known = { founding, kid: kid || founding.kid, logKey: logKey || founding.verifierKey, next: expected }
-  if (read >= SNAPSHOT_EVERY_EVENTS && readOnly !== true) saveSnapshot(deps, known)
+  if (read >= SNAPSHOT_EVERY_EVENTS && readOnly !== true && deps.logs?.acknowledges !== true) saveSnapshot(deps, known)
   return known
 }
 

@@ -15,11 +15,25 @@ export interface IntegrityFault {
   readonly foundAt: string
   /** When a later complete scrub pass ended without meeting any broken event; RFC 3339, UTC. */
   readonly pastSince?: string
+  /** Its loss is acknowledged: the log continued past it. */
+  readonly acknowledged?: true
+}
+
+/** Events whose loss is acknowledged. */
+export interface AcknowledgedEvents {
+  readonly stream: string
+  /** The first of them. */
+  readonly revision: number
+  /** The last of them; absent if this process only reads, and knows the first. */
+  readonly to?: number
+  readonly run?: string
 }
 
 export interface IntegrityState {
   /** At most 1,000, in order of stream and revision. */
   readonly faults: readonly IntegrityFault[]
+  /** The losses that were acknowledged, oldest first. */
+  readonly acknowledged: readonly AcknowledgedEvents[]
   readonly scrub: {
     /** Maximum duration of a complete pass in days; 0: this process does not scrub. */
     readonly days: number

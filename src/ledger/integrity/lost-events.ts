@@ -7,11 +7,15 @@ import { ledgerStream } from '../../../schemas/names.ts'
 import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { readHeader } from '../../signing/header-reader.ts'
+import { heldPlace } from '../../signing/held-place.ts'
 import { streamTenant } from '../../signing/stream-tenant.ts'
-import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import { type EventStore, readOne } from '../../store/event-store.ts'
+import type { BehindLoss, LedgerFacts } from '../identity/ledger-facts.ts'
+import type { Sealer } from '../identity/sealer.ts'
 import type { LostHere, LostPlace } from '../log/lost-here.ts'
 import type { TenantLogs } from '../log/tenant-logs.ts'
-import type { Log } from '../ports.ts'
+import type { Effects, Log } from '../ports.ts'
 import type { Answered } from '../subjects/subjects.ts'
 import type { KnownLosses } from './known-losses.ts'
 import type { LostEvents } from './losses.ts'
@@ -24,6 +28,9 @@ export interface LostEventsDeps {
   readonly losses: KnownLosses
   readonly integrity: Pick<OpenIntegrity, 'present'>
   readonly facts: LedgerFacts
+  readonly store: Pick<EventStore, 'head' | 'readStream'>
+  readonly sealer: Pick<Sealer, 'kid' | 'ringIndex'>
+  readonly effects: Pick<Effects, 'newId' | 'nowMs'>
   readonly log: Log
 }
 
@@ -47,7 +54,7 @@ async function itemsOf({ logs, losses, integrity }: LostEventsDeps, tenant: stri
   const open = new Map<string, LossItem>()
   const isOpen = (place: Pick<LostPlace, 'stream' | 'revision'>): boolean =>
     onRecord?.places.has(placeText(place)) !== true
-  for (const { stream, revision } of logs?.lostPlaces(tenant) ?? [])
+  for (const { stream, revision } of (await logs?.lostPlaces(tenant)) ?? [])
     if (isOpen({ stream, revision }))
       open.set(placeText({ stream, revision }), {
         state: 'open',
@@ -88,9 +95,9 @@ async function acknowledged(
       (each) => each.stream === stream && each.from === revision,
     )
     if (before !== undefined) return answered(deps, tenant, { status: 'known', ...before })
-    const own = await ownEndLost(logs, tenant)
-    if (own !== undefined) return { ok: false, refusal: own }
     const seen = await logs.lostAt(place)
+    const own = await ownEndLost(logs, place, seen)
+    if (own !== undefined) return { ok: false, refusal: own }
     if (seen.kind !== 'lost') return { ok: false, refusal: refused(seen, place) }
     const data: EventBody<'LossAcknowledged'> = { v: 1, ...seen.lost, reason }
     if (await isRecorded(deps, { caller, data, place }))
@@ -100,20 +107,33 @@ async function acknowledged(
   return { ok: false, refusal: refusal('contended', detail, { retryAfterMs: 1_000 }) }
 }
 
-/** An acknowledgement is appended to this stream. If the log knows of a later event there, the acknowledgement would take its place. */
-async function ownEndLost(
-  logs: Pick<TenantLogs, 'knownHead' | 'lostAt'>,
-  tenant: string,
-): Promise<Refusal | undefined> {
+type EndReader = Pick<TenantLogs, 'acknowledged' | 'knownHead' | 'lostAt'>
+
+/**
+ * An acknowledgement is appended to this stream. While the log knows of a lost event at its end, only that loss can be acknowledged: the acknowledgement is
+ * then written behind the places of the lost events.
+ */
+async function ownEndLost(logs: EndReader, place: LostPlace, seen: LostHere): Promise<Refusal | undefined> {
+  const { tenant } = place
   const stream = ledgerStream(tenant)
   const { events } = logs.knownHead(stream) ?? { events: 0 }
   if (events === 0) return undefined
-  const seen = await logs.lostAt({ tenant, stream, revision: events - 1 })
-  if (seen.kind === 'not-lost' || (seen.kind === 'lost' && seen.lost.what === 'damaged')) return undefined
+  const end = { tenant, stream, revision: events - 1 }
+  const { places } = await logs.acknowledged(tenant)
+  if (places.has(placeText(end)) || (await logs.lostAt(end)).kind === 'not-lost') return undefined
+  if (await isFromFirst(logs, place, seen, events)) return undefined
   return refusal(
     'loss-unknown',
-    `${stream} has lost its end, where acknowledgements are written: put the store back from its newest copy; only then can other losses be acknowledged`,
+    `${stream} has lost its end, where acknowledgements are written: put the store back from its newest copy, or acknowledge that loss first; "countersign losses list" names its first event`,
   )
+}
+
+/** Whether a loss is that of the end of the stream of acknowledgements, from its first lost event on. */
+async function isFromFirst(logs: EndReader, place: LostPlace, seen: LostHere, events: number): Promise<boolean> {
+  const { tenant, stream, revision } = place
+  if (stream !== ledgerStream(tenant) || seen.kind !== 'lost' || seen.lost.to !== events - 1) return false
+  const before = revision === 0 ? undefined : await logs.lostAt({ ...place, revision: revision - 1 })
+  return before?.kind !== 'lost' || before.lost.what === 'damaged'
 }
 
 interface Recording {
@@ -123,23 +143,50 @@ interface Recording {
 }
 
 /** False if another process was first, or if the loss had changed by the time the acknowledgement was to be appended. */
-async function isRecorded({ logs, facts }: LostEventsDeps, { caller, data, place }: Recording): Promise<boolean> {
+async function isRecorded(deps: LostEventsDeps, { caller, data, place }: Recording): Promise<boolean> {
+  const { logs, facts } = deps
   const { reason } = data
   let isChanged = false
   const exists = async (): Promise<boolean> => {
-    const onRecord = await logs?.acknowledged(caller.tenant)
-    const now = await logs?.lostAt(place)
-    const isOwnEnd = logs !== undefined && (await ownEndLost(logs, caller.tenant)) !== undefined
+    if (logs === undefined) return true
+    const onRecord = await logs.acknowledged(caller.tenant)
+    const now = await logs.lostAt(place)
+    const isOwnEnd = (await ownEndLost(logs, place, now)) !== undefined
     const isSame =
-      !isOwnEnd && now?.kind === 'lost' && JSON.stringify({ v: 1, ...now.lost, reason }) === JSON.stringify(data)
-    isChanged = !isSame || onRecord?.places.has(placeText(place)) === true
+      !isOwnEnd && now.kind === 'lost' && JSON.stringify({ v: 1, ...now.lost, reason }) === JSON.stringify(data)
+    isChanged = !isSame || onRecord.places.has(placeText(place))
     return isChanged
   }
   await facts.record(
     { tenant: caller.tenant, type: 'LossAcknowledged', data: data as unknown as Json, by: caller },
     exists,
+    () => behindOwnEnd(deps, caller.tenant, data),
   )
   return !isChanged
+}
+
+/** Where the acknowledgement of a lost end of its own stream is written; undefined if its stream has lost no end, or another loss is acknowledged. */
+async function behindOwnEnd(
+  { logs, store, sealer, effects }: LostEventsDeps,
+  tenant: string,
+  { stream, from, to, leaves }: EventBody<'LossAcknowledged'>,
+): Promise<BehindLoss | undefined> {
+  const head = await store.head(stream)
+  const { events = 0 } = logs?.knownHead(stream) ?? {}
+  const digest = leaves.at(-1)?.digest
+  // A damaged last event is the end of the store's stream as well.
+  if (stream !== ledgerStream(tenant) || digest === undefined || to < Math.max(head, events - 1)) return undefined
+  const before = from === 0 ? undefined : await readOne(store, { stream, revision: from - 1 })
+  const read = before && readHeader(before.header)
+  const prevTime = read?.ok === true ? read.header.time : undefined
+  const now = new Date(effects.nowMs()).toISOString()
+  const time = prevTime !== undefined && prevTime > now ? prevTime : now
+  const held = leaves
+    .map((leaf, at) => ({ stream, tenant, revision: from + at, digest: leaf.digest }))
+    .filter(({ revision }) => revision > head)
+    .map((each) => heldPlace(each, { id: effects.newId(), kid: sealer.kid, time }))
+  const at = { stream, revision: to + 1, prevDigest: digest, prevTime, minRingIndex: sealer.ringIndex }
+  return { at, held }
 }
 
 async function answered(

@@ -4,11 +4,12 @@ import type { RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { Loss } from '../../../schemas/loss.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
 import { type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
-import type { LogStore } from '../../store/log-store.ts'
+import type { LogHole, LogStore } from '../../store/log-store.ts'
 import type { FaultRow } from '../../store/view-store.ts'
 import type { Caller, Found } from '../ledger.ts'
 import type { LedgerOptions } from '../ledger-options.ts'
-import type { LedgerStats } from '../ledger-stats.ts'
+import { ACKNOWLEDGED, type LedgerStats } from '../ledger-stats.ts'
+import { acknowledgedIn, withinHoles } from '../log/acknowledged-holes.ts'
 import type { Effects } from '../ports.ts'
 import type { Integrity, IntegrityFault, IntegrityState } from './integrity.ts'
 import { type IntegrityDeps, IntegrityFaults } from './integrity-faults.ts'
@@ -61,7 +62,7 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
       reached: async () => {
         if (readOnly) await deps.list.catchUp()
       },
-      state: (caller) => stateOf(caller, { faults, scrub, scrubDays }),
+      state: (caller) => stateOf(caller, { faults, scrub, scrubDays, holes: holesOf(deps, caller) }),
       broken: (caller) => present(placeOf(caller)).length + deps.ofLog(caller.tenant).length,
       scrub: async () => {
         await scrub.whole()
@@ -77,7 +78,9 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
     present,
     stats: () => {
       const { last } = scrub.state
-      return { faults: present({}).length, ...(last && { lastPassEndedMs: Date.parse(last.endedAt) }) }
+      const isAcknowledged = acknowledgedIn(logs?.store)
+      const open = present({}).filter((row) => !isAcknowledged(row))
+      return { faults: open.length, ...(last && { lastPassEndedMs: Date.parse(last.endedAt) }) }
     },
     [Symbol.asyncDispose]: async () => {
       scrub[Symbol.dispose]()
@@ -93,6 +96,7 @@ interface Parts {
   readonly faults: IntegrityFaults
   readonly scrub: Scrub
   readonly scrubDays: number
+  readonly holes: readonly LogHole[]
 }
 
 type Reader = Parameters<Integrity['state']>[0]
@@ -101,12 +105,27 @@ function placeOf({ tenant, run }: Reader): { readonly tenant: string; readonly s
   return { tenant, ...(run !== undefined && { stream: runStream(tenant, run) }) }
 }
 
-function stateOf(reader: Reader, { faults, scrub, scrubDays }: Parts): IntegrityState {
+/** A process that only reads knows the first event of each. */
+function holesOf({ logs, ofLog }: OpenIntegrityDeps, reader: Reader): readonly LogHole[] {
+  const { stream: own } = placeOf(reader)
+  const known = ofLog(reader.tenant).flatMap(({ code, stream, revision }) =>
+    code === ACKNOWLEDGED && stream !== undefined && revision !== undefined ? [{ stream, revision }] : [],
+  )
+  const holes = logs?.store.log(reader.tenant)?.holes ?? known
+  return holes.filter(({ stream }) => (own ?? stream) === stream)
+}
+
+function stateOf(reader: Reader, { faults, scrub, scrubDays, holes }: Parts): IntegrityState {
   const { tenant } = reader
   const { pass, last } = scrub.state
   const found = faults.onRecord(placeOf(reader))
+  const isAcknowledged = withinHoles(holes)
   return {
-    faults: found.map((row) => shown(row, pastSince(faults.metAt(row), last))),
+    faults: found.map((row) => ({
+      ...shown(row, pastSince(faults.metAt(row), last)),
+      ...(isAcknowledged(row) && { acknowledged: true as const }),
+    })),
+    acknowledged: holes.map((hole) => ({ ...hole, ...runOf(hole) })),
     scrub: {
       days: scrubDays,
       ...(pass && { passSince: pass.startedAt }),
@@ -117,12 +136,16 @@ function stateOf(reader: Reader, { faults, scrub, scrubDays }: Parts): Integrity
   }
 }
 
-function shown({ stream, revision, code, foundAt }: FaultRow, past: string | undefined): IntegrityFault {
+function runOf({ stream }: Pick<LogHole, 'stream'>): { readonly run?: string } {
   const run = parseStream(stream)?.runId
+  return run === undefined ? {} : { run }
+}
+
+function shown({ stream, revision, code, foundAt }: FaultRow, past: string | undefined): IntegrityFault {
   return {
     stream,
     revision,
-    ...(run !== undefined && { run }),
+    ...runOf({ stream }),
     code,
     foundAt,
     ...(past !== undefined && { pastSince: past }),

@@ -10,6 +10,7 @@ import { type EventStore, type Position, type ReadRecord, readOne } from '../../
 import type { LeafRow, LogStore } from '../../store/log-store.ts'
 import type { ViewStore } from '../../store/view-store.ts'
 import type { Sealer, SealFault } from '../identity/sealer.ts'
+import { acknowledgedIn } from '../log/acknowledged-holes.ts'
 import { leafHashAt } from '../log/leaf-hash.ts'
 import { digestBytes } from '../log/log-deps.ts'
 import type { Effects, Log } from '../ports.ts'
@@ -150,7 +151,7 @@ export class Scrub implements Disposable {
     const row = await this.#leafOf(record, pass)
     if (this.#faultOf(record, row) === undefined) return
     const fault = this.#faultOf((await readOne(this.#deps.store, record)) ?? record, row)
-    if (fault !== undefined) await this.#broken(record, fault, pass)
+    if (fault !== undefined && !this.#isAcknowledged(record)) await this.#broken(record, fault, pass)
   }
 
   #faultOf(record: ReadRecord, row: LeafRow | undefined): Pick<SealFault, 'code' | 'message'> | undefined {
@@ -194,8 +195,13 @@ export class Scrub implements Disposable {
   }
 
   async #missing(row: LeafRow | undefined, pass: ScrubPass): Promise<void> {
-    if (row === undefined || (await readOne(this.#deps.store, row)) !== undefined) return
+    if (row === undefined || this.#isAcknowledged(row) || (await readOne(this.#deps.store, row)) !== undefined) return
     await this.#broken(row, { code: 'missing', message: 'the log has it, the store has not' }, pass)
+  }
+
+  /** What is lost for good is no news, and does not keep other events from being found repaired. */
+  #isAcknowledged(place: Pick<SealFault, 'stream' | 'revision'>): boolean {
+    return acknowledgedIn(this.#deps.logStore)(place)
   }
 
   async #broken(

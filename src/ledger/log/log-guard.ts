@@ -30,6 +30,8 @@ export interface Guard {
   readonly deps: LogDeps
   readonly projection: LogProjection
   readonly kept: CheckpointFile | undefined
+  /** See `LogSettings`. */
+  readonly acknowledges: boolean
 }
 
 /**
@@ -188,7 +190,7 @@ function isBehind({ store, logStore }: LogDeps, position: Position | undefined):
 
 /** Keeps what the file knows of events that the store no longer holds; their logs stop there. */
 async function stoppedAtLost(
-  { deps, projection, kept }: Guard,
+  { deps, projection, kept, acknowledges }: Guard,
   checkpoints: readonly TenantCheckpoint[],
 ): Promise<boolean> {
   const { store, logStore, sealer, log } = deps
@@ -198,7 +200,8 @@ async function stoppedAtLost(
   for (const each of checkpoints) {
     const lost = tail.lost.find(({ tenant }) => tenant === each.tenant)
     // A start that is refused must not change anything.
-    if (lost !== undefined && lost.index < each.size) refuse(deps, lossOf(each, lost.index, kept), each.tenant)
+    if (lost !== undefined && lost.index < each.size && !acknowledges)
+      refuse(deps, lossOf(each, lost.index, { kept, isNamed: true }), each.tenant)
   }
   if (!logStore.save(tail.batch, from)) return false
   projection.forget()
@@ -229,7 +232,7 @@ function holds(projection: LogProjection, { tenant, size, root }: TenantCheckpoi
   }
 }
 
-function refuseLess({ projection, kept, deps }: Guard, checkpoint: TenantCheckpoint): void {
+function refuseLess({ projection, kept, deps, acknowledges }: Guard, checkpoint: TenantCheckpoint): void {
   const { tenant, size } = checkpoint
   if (holds(projection, checkpoint)) return
   const tree = projection.tree(tenant)
@@ -240,7 +243,10 @@ function refuseLess({ projection, kept, deps }: Guard, checkpoint: TenantCheckpo
     )
     return
   }
-  refuse(deps, lossOf(checkpoint, tree.stopped?.lostLeaf ?? tree.size, kept), tenant)
+  // The log knows which events are gone, and signs nothing while it is stopped at the first of them.
+  const lostLeaf = tree.stopped?.lostLeaf
+  if (acknowledges && lostLeaf !== undefined) return
+  refuse(deps, lossOf(checkpoint, lostLeaf ?? tree.size, { kept, isNamed: lostLeaf !== undefined }), tenant)
 }
 
 function refuse(deps: LogDeps, error: LogStartError, tenant: string): void {
@@ -272,15 +278,23 @@ async function noteOnRecord(store: EventStore, tenant: string, size: number): Pr
   return undefined
 }
 
-function lossOf({ tenant, size }: TenantCheckpoint, found: number, kept: CheckpointFile | undefined): LogStartError {
-  const advice = `put the newer store back; only if it is lost for good, move ${kept?.path} away, keep it, and tell those who audit this ledger`
-  if (found < size) {
-    const cause = 'an old copy, a standby that lagged when it was promoted, or a -wal file that is gone'
-    const message = `the store holds ${found} events of the log ${tenant}, its last checkpoint covers ${size}: ${cause}; ${advice}`
-    return new LogStartError('store-behind-checkpoint', message)
+/** `isNamed`: the file of the logs knows which events are gone. */
+function lossOf(
+  { tenant, size }: TenantCheckpoint,
+  found: number,
+  { kept, isNamed }: { readonly kept: CheckpointFile | undefined; readonly isNamed: boolean },
+): LogStartError {
+  const put = 'put the newer store back; only if it is lost for good,'
+  const tell = 'and tell those who audit this ledger'
+  const away = `${put} move ${kept?.path} away, keep it, ${tell}`
+  if (found >= size) {
+    const message = `the first ${size} events of the log ${tenant} are not those that were signed; ${away}`
+    return new LogStartError('history-rewritten', message)
   }
-  return new LogStartError(
-    'history-rewritten',
-    `the first ${size} events of the log ${tenant} are not those that were signed; ${advice}`,
-  )
+  const cause = 'an old copy, a standby that lagged when it was promoted, or a -wal file that is gone'
+  const way = isNamed
+    ? `${put} run "countersign losses acknowledge --all --tenant ${tenant}", ${tell}`
+    : `log.db does not know which ones are gone: ${away}`
+  const message = `the store holds ${found} events of the log ${tenant}, its last checkpoint covers ${size}: ${cause}; ${way}`
+  return new LogStartError('store-behind-checkpoint', message)
 }

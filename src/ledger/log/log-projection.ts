@@ -20,6 +20,7 @@ import {
   nextExpectation,
 } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
+import { isHeldPlace } from '../../signing/held-place.ts'
 import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type Attested, type LostEvents, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
@@ -33,12 +34,13 @@ import { type LogCaches, type StreamState, streamBytes, streamRow, streamState, 
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
 import { lossesOfStore } from './log-losses.ts'
 import {
+  ACKNOWLEDGED_LATER,
   CHECKPOINT_MISMATCH,
   Gaps,
-  isLostTailAcknowledged,
   judgedDigest,
   MISSING,
   nameMissing,
+  openTail,
   unnamedIn,
   whatIsOver,
 } from './log-stops.ts'
@@ -93,7 +95,7 @@ export class LogProjection {
   /** Follows the store up to its end at the time of the call, or until the signal aborts it. Passes never overlap. */
   async catchUp(signal?: AbortSignal): Promise<void> {
     if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
-    this.#catchingUp ??= againIfRenewed(() => this.#pass(signal)).finally(() => {
+    this.#catchingUp ??= this.#passAll(signal).finally(() => {
       this.#catchingUp = undefined
       this.#building = undefined
     })
@@ -156,6 +158,18 @@ export class LogProjection {
     this.#lossesOfStore = undefined
     this.#caches.trees.clear()
     this.#caches.streams.clear()
+  }
+
+  /** Each tenant with acknowledged losses may have the pass start over; anything else is repeated as often as for any file. */
+  async #passAll(signal?: AbortSignal): Promise<void> {
+    for (;;) {
+      const before = this.#passing.size
+      try {
+        return await againIfRenewed(() => this.#pass(signal))
+      } catch (error) {
+        if (!(error instanceof DerivedFileRenewedError) || this.#passing.size === before) throw error
+      }
+    }
   }
 
   async #pass(signal?: AbortSignal): Promise<void> {
@@ -230,28 +244,31 @@ export class LogProjection {
       {
         isNext: (stopped) => this.#isNextThere(stopped),
         isPassed: (tenant, stopped) => this.#isPassed(tenant, stopped),
+        onRecordOf: (tenant) => this.#acknowledged.of(tenant),
+        onMoved: () => this.forget(),
       },
     )
   }
 
   /** Whether the cause of a stop has been acknowledged since, and no pass has continued past it yet. */
   async #isPassed(tenant: string, stopped: LogStop): Promise<boolean> {
-    const { store, logStore } = this.#deps
     const onRecord = await this.#acknowledged.of(tenant)
     if (onRecord.places.size === (this.#passing.get(tenant)?.places.size ?? 0)) return false
     const revision = Math.min(stopped.revision, this.#stream(stopped.stream).expected.revision)
     const isOver =
-      stopped.lostLeaf === undefined
-        ? onRecord.places.has(placeText({ stream: stopped.stream, revision }))
-        : await isLostTailAcknowledged({ store, logStore }, { tenant, from: stopped.lostLeaf, onRecord })
+      stopped.lostLeaf !== undefined || onRecord.places.has(placeText({ stream: stopped.stream, revision }))
     if (isOver) this.#passing.set(tenant, onRecord)
     return isOver
   }
 
-  /** The loss just met may be acknowledged further on: then the log starts over and continues past it. */
-  async #passFrom(tenant: string): Promise<void> {
+  /**
+   * The loss just met may be acknowledged further on: then the log starts over and continues past it. False if it has to wait, because the file is not
+   * rebuilt now (LOG-76).
+   */
+  async #passFrom(tenant: string): Promise<boolean> {
     const onRecord = await this.#acknowledged.of(tenant)
-    if (onRecord.places.size === (this.#passing.get(tenant)?.places.size ?? 0)) return
+    if (onRecord.places.size === (this.#passing.get(tenant)?.places.size ?? 0)) return true
+    if ((await openTail(this.#deps, (each) => this.#acknowledged.of(each))) !== undefined) return false
     this.#passing.set(tenant, onRecord)
     const reason = `losses of ${tenant} are acknowledged`
     this.renew(reason)
@@ -393,7 +410,7 @@ export class LogProjection {
     const first = this.#check(record, state.expected)
     const found = first.ok ? { record, checked: first } : await this.#again(record, state.expected)
     const lost = found.checked.ok ? undefined : passing?.places.get(placeText(record))
-    if (tree !== undefined && lost !== undefined && this.#passLost(lost, { tree, at: record, changes })) return
+    if (tree !== undefined && lost !== undefined && this.#passInPlace(lost, { tree, at: record, changes })) return
     if (tenant === undefined || tree === undefined || !found.checked.ok)
       return this.#takeBroken(found.record, changes, found.checked.ok ? [] : found.checked.faults)
     const { header, digest } = found.checked
@@ -402,7 +419,8 @@ export class LogProjection {
       await this.#passFrom(tenant)
       return this.#stop(tree, record, changes, CHECKPOINT_MISMATCH)
     }
-    if (isAcknowledgement(found.record.header)) await this.#takeAcknowledgement(tree, header, found.record)
+    if (isAcknowledgement(found.record.header) && !(await this.#takeAcknowledgement(tree, header, found.record)))
+      return this.#stop(tree, record, changes, ACKNOWLEDGED_LATER)
     if (isStamp(header)) takeStamp(tree, header, found.record)
     if (!isCheckpoint(header) && !isStamp(header)) tree.lastFactIndex = tree.size
     changes.leaves.push({ tenant, index: tree.size, ...placeOf(record), eventId: header.id })
@@ -419,6 +437,17 @@ export class LogProjection {
       if (!this.#passLost(lost, { tree, at: record, changes })) return
       changes.gaps.explained(1)
     }
+  }
+
+  /** What is in the place of an event that is lost for good; false if its leaf is neither due nor there. */
+  #passInPlace(lost: LostEvent, passed: Omit<Passing, 'passing'> & { readonly at: ReadRecord }): boolean {
+    const isHeld = isHeldPlace(passed.at)
+    // Its leaf may come before an event that was written before the place was held.
+    if (isHeld && lost.index < passed.tree.size) return true
+    if (!this.#passLost(lost, passed)) return false
+    // The event itself was elsewhere in the store.
+    if (isHeld) passed.changes.gaps.explained(1)
+    return true
   }
 
   /** Adds the leaf of an event that is lost for good; false if that leaf is not due. */
@@ -438,17 +467,25 @@ export class LogProjection {
     return true
   }
 
-  /** The leaves that the acknowledgement names come before it; if they do not match, the log starts over. */
-  async #takeAcknowledgement(tree: TenantTree, { stream, tenant, type }: Header, { data }: ReadRecord): Promise<void> {
+  /** The leaves that the acknowledgement names come before it; if they do not match, the log starts over, or stops (false) until it can. */
+  async #takeAcknowledgement(
+    tree: TenantTree,
+    { stream, tenant, type }: Header,
+    { data }: ReadRecord,
+  ): Promise<boolean> {
     const lost = lostEventsIn(data)
     const [first] = lost
     const isOwn = type === 'LossAcknowledged' && stream === ledgerStream(tenant)
-    if (first === undefined || !isOwn || streamTenant(first.stream) !== tenant) return
+    if (first === undefined || !isOwn || streamTenant(first.stream) !== tenant) return true
     const isLeaf = ({ index, digest }: LostEvent): boolean =>
       index < tree.size && sameHash(tree.read({ level: 0, index }), digestBytes(digest))
-    if (!lost.every(isLeaf)) await this.#passFrom(tenant)
+    if (!lost.every(isLeaf) && !(await this.#passFrom(tenant))) return false
     if (tree.holes.length < ACKNOWLEDGEMENTS_MAX)
-      tree.holes = [...tree.holes, { stream: first.stream, revision: first.revision }]
+      tree.holes = [
+        ...tree.holes,
+        { stream: first.stream, revision: first.revision, to: first.revision + lost.length - 1 },
+      ]
+    return true
   }
 
   /**

@@ -77,7 +77,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     openLosses: (tenant) => reads.openLosses(tenant),
     lostAt: (place) => lostHere(deps, place),
     lostPlaces: (tenant) => lostPlaces(deps, tenant),
-    holed: () => deps.logStore.holedLogs().map(({ tenant }) => tenant),
+    holed: () => deps.logStore.holedLogs().map(({ tenant, holes = [] }) => ({ tenant, losses: holes.length })),
     acknowledged: (tenant) => parts.projection.acknowledged(tenant),
     stops: () => stopsOf(deps.logStore),
     catchUp: () => parts.indexing.catchUp(),

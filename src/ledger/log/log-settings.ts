@@ -15,4 +15,9 @@ export interface LogSettings {
   readonly witnesses?: readonly Witness[]
   /** The authority that time-stamps checkpoints; none by default. */
   readonly stamps?: StampSettings
+  /**
+   * True for a command that only lists and acknowledges losses: it opens a store that lacks events which a checkpoint covers, as long as the file of the
+   * logs knows them (LOG-73). Their logs are stopped, so nothing is signed.
+   */
+  readonly acknowledges?: boolean | undefined
 }

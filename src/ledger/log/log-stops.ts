@@ -22,10 +22,14 @@ export const MISSING = 'missing'
 const OTHER_EVENT = 'leaf'
 /** Code of a stop at a recorded checkpoint that does not belong to this log. Its event verifies, so an intact next event does not end the stop. */
 export const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
+/** Code of a stop at an acknowledgement whose leaves the log can only take when the file is rebuilt, which has to wait (LOG-76). */
+export const ACKNOWLEDGED_LATER = 'acknowledged-later'
 /** Maximum number of stops that are examined before a pass. */
 const STOPS_AT_ONCE = 20
 /** Maximum number of leaves at the end of a log that are searched for missing events. */
 const LOST_MAX = 10_000
+/** Number of leaves of a lost end that are listed at once. */
+const TAIL_LEAVES = 1_000
 /** Maximum number of positions without a record that are looked up among the leaves. */
 const NAMED_MAX = 1_000
 
@@ -37,54 +41,94 @@ export function judgedDigest({ header, data }: ReadRecord): string {
 type StopDeps = Pick<LogDeps, 'store' | 'logStore'>
 type LeavesAndTiles = Pick<LogStore, 'leaf' | 'tile'>
 
+interface WhatIsOver extends Pick<Stopped, 'isNext'> {
+  /** Whether the loss is acknowledged, and no pass has continued past it yet. */
+  readonly isPassed: (tenant: string, stopped: LogStop) => Promise<boolean>
+  readonly onRecordOf: (tenant: string) => Promise<OnRecord>
+  /** Called after the stop of a log was moved in the file. */
+  readonly onMoved: () => void
+}
+
 /** The reason to rebuild the file: the cause of a stop is gone, or a missing event is back. Undefined if nothing changed. */
 export async function whatIsOver(
   deps: StopDeps,
-  {
-    isNext,
-    isPassed,
-  }: Pick<Stopped, 'isNext'> & {
-    /** Whether the loss is acknowledged. */
-    readonly isPassed: (tenant: string, stopped: LogStop) => Promise<boolean>
-  },
+  { isNext, isPassed, onRecordOf, onMoved }: WhatIsOver,
 ): Promise<string | undefined> {
   const { store, logStore } = deps
+  const tail = await openTail(deps, onRecordOf)
+  if (tail !== undefined) {
+    if (isMoved(deps, tail)) onMoved()
+    return undefined
+  }
   const gap = logStore.progress()?.gap
   if (gap !== undefined && (await store.recordAt(gap.first)) !== undefined) return 'an event that was gone is back'
-  for (const { tenant, stopped } of logStore.stoppedLogs().slice(0, STOPS_AT_ONCE)) {
+  let reason: string | undefined
+  // All of them at once: the file is rebuilt once for them.
+  for (const { tenant, stopped } of settledFirst(logStore.stoppedLogs())) {
     if (stopped === undefined) continue
-    if (await isOver(deps, { tenant, stopped, isNext }))
-      return `what stopped the log of ${tenant} is not there any more`
-    if (await isPassed(tenant, stopped)) return `what stopped the log of ${tenant} is acknowledged as lost`
+    if (await isPassed(tenant, stopped)) reason ??= `what stopped the log of ${tenant} is acknowledged as lost`
+    else if (await isOver(deps, { stopped, isNext }))
+      reason ??= `what stopped the log of ${tenant} is not there any more`
+  }
+  return reason
+}
+
+/** Logs with a lost end, all of which are settled by now, and a limited number of others. */
+function settledFirst(logs: readonly LogRow[]): readonly LogRow[] {
+  const isTail = ({ stopped }: LogRow): boolean => stopped?.lostLeaf !== undefined
+  return [...logs.filter(isTail), ...logs.filter((log) => !isTail(log)).slice(0, STOPS_AT_ONCE)]
+}
+
+interface OpenTail {
+  readonly log: LogRow
+  /** The first event of the end that is neither in the store nor acknowledged. */
+  readonly leaf: LeafRow
+}
+
+/**
+ * The first log with a lost end that is neither put back nor acknowledged. As long as there is one the file is not rebuilt, because nothing else knows
+ * which events these were (LOG-76).
+ */
+export async function openTail(
+  deps: StopDeps,
+  onRecordOf: WhatIsOver['onRecordOf'],
+): Promise<OpenTail | undefined> {
+  const { logStore } = deps
+  for (const log of logStore.stoppedLogs()) {
+    const { tenant, size, stopped } = log
+    if (stopped?.lostLeaf === undefined) continue
+    const onRecord = await onRecordOf(tenant)
+    for (let from = stopped.lostLeaf; from < size; from += TAIL_LEAVES) {
+      for (const leaf of logStore.leaves(tenant, from, Math.min(size, from + TAIL_LEAVES)))
+        if (!onRecord.leaves.has(leaf.index) && !(await holdsLeaf(deps, tenant, leaf.index))) return { log, leaf }
+    }
   }
   return undefined
 }
 
+/** The log stops at the first event that is lost now: what came before it is put back or acknowledged. False if it does already. */
+function isMoved({ logStore }: StopDeps, { log, leaf }: OpenTail): boolean {
+  const progress = logStore.progress()
+  const { position, stream, revision, index: lostLeaf } = leaf
+  if (progress === undefined || log.stopped?.lostLeaf === lostLeaf) return false
+  const logs = [{ ...log, stopped: { position, stream, revision, code: MISSING, lostLeaf } }]
+  return logStore.save({ logs, streams: [], leaves: [], tiles: [], progress }, progress.position)
+}
+
 interface Stopped {
-  readonly tenant: string
   readonly stopped: LogStop
   /** Whether the next event of the stream is present, no later than the stop, and verifies. */
   readonly isNext: (stopped: LogStop) => Promise<boolean>
 }
 
-async function isOver(deps: StopDeps, { tenant, stopped, isNext }: Stopped): Promise<boolean> {
-  if (stopped.lostLeaf !== undefined) return holdsLeaf(deps, tenant, stopped.lostLeaf)
+/** A lost end is settled where this is asked. */
+async function isOver(deps: StopDeps, { stopped, isNext }: Stopped): Promise<boolean> {
+  if (stopped.lostLeaf !== undefined) return true
   const record = await deps.store.recordAt(stopped.position)
   // No record was judged: the event of that position was missing.
   if (stopped.digest === undefined) return record !== undefined
   if (record === undefined || judgedDigest(record) !== stopped.digest) return true
   return stopped.code !== CHECKPOINT_MISMATCH && isNext(stopped)
-}
-
-/** Whether each leaf at the end of a log is in the store or acknowledged as lost. */
-export async function isLostTailAcknowledged(
-  deps: StopDeps,
-  { tenant, from, onRecord }: { readonly tenant: string; readonly from: number; readonly onRecord: OnRecord },
-): Promise<boolean> {
-  const size = deps.logStore.log(tenant)?.size ?? 0
-  for (const { index } of deps.logStore.leaves(tenant, from, Math.min(size, from + LOST_MAX)))
-    if (!onRecord.leaves.has(index) && !(await holdsLeaf(deps, tenant, index))) return false
-  return size <= from + LOST_MAX
 }
 
 /** For readers only: whether the event that stopped a log is in its place in the store now, and valid in itself. */
@@ -106,7 +150,7 @@ export async function isPutBack(
 }
 
 /** Whether the store has the event that the log has at that index. */
-async function holdsLeaf(
+export async function holdsLeaf(
   { store, logStore }: { readonly store: Pick<StoreReader, 'readStream'>; readonly logStore: LeavesAndTiles },
   tenant: string,
   index: number,

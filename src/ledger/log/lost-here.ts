@@ -11,7 +11,7 @@ import type { Sealer } from '../identity/sealer.ts'
 import { sealFaults } from '../read/record-seal.ts'
 import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
-import { CHECKPOINT_MISMATCH, MISSING } from './log-stops.ts'
+import { CHECKPOINT_MISMATCH, holdsLeaf, MISSING } from './log-stops.ts'
 
 type Body = EventBody<'LossAcknowledged'>
 /** The body of the acknowledgement except for its reason. */
@@ -181,17 +181,21 @@ async function missingIndex(
 }
 
 /** For a log with leaves whose events are missing, the first such event of each stream; otherwise the event that was due where the log stopped. */
-export function lostPlaces(
-  { logStore }: Pick<LostHereDeps, 'logStore'>,
+export async function lostPlaces(
+  { store, logStore }: Pick<LostHereDeps, 'store' | 'logStore'>,
   tenant: string,
-): readonly Pick<LostPlace, 'stream' | 'revision'>[] {
+): Promise<readonly Pick<LostPlace, 'stream' | 'revision'>[]> {
   const { stopped, size = 0 } = logStore.log(tenant) ?? {}
   if (stopped === undefined || stopped.code === CHECKPOINT_MISMATCH) return []
   const { stream, lostLeaf } = stopped
   if (lostLeaf === undefined)
     return [{ stream, revision: Math.min(stopped.revision, logStore.stream(stream)?.nextRevision ?? 0) }]
   const first = new Map<string, number>()
-  for (const [, name, revision] of logStore.leafPlaces(tenant, lostLeaf, Math.min(size, lostLeaf + PLACES_AT_ONCE)))
-    if (!first.has(name)) first.set(name, revision)
+  for (const [index, name, revision] of logStore.leafPlaces(
+    tenant,
+    lostLeaf,
+    Math.min(size, lostLeaf + PLACES_AT_ONCE),
+  ))
+    if (!first.has(name) && !(await holdsLeaf({ store, logStore }, tenant, index))) first.set(name, revision)
   return [...first].map(([name, revision]) => ({ stream: name, revision }))
 }

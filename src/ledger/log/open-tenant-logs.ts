@@ -52,7 +52,8 @@ export async function guardedLogs(
   const deps = { ...more, logStore: settings.store }
   const found = settings.kept?.load()
   const caches = logCaches(deps.memory)
-  const guard = { deps, projection: new LogProjection(deps, found?.origin ?? '', caches), kept: settings.kept }
+  const { kept, acknowledges = false } = settings
+  const guard = { deps, projection: new LogProjection(deps, found?.origin ?? '', caches), kept, acknowledges }
   await againIfRenewed(() => guardStart(guard, found))
   const heads = new StreamHeads({ logStore: deps.logStore, cache: caches.heads })
   return (origin, indexing = LOCAL) => {

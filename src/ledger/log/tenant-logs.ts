@@ -151,9 +151,9 @@ export interface TenantLogs {
   /** Whether an event is lost at this moment, and which event it was. */
   lostAt(place: LostPlace): Promise<LostHere>
   /** The places where a stopped log could continue: the first lost event of each stream involved. */
-  lostPlaces(tenant: string): readonly Pick<LostPlace, 'stream' | 'revision'>[]
-  /** Tenants whose log continued past an acknowledged loss. */
-  holed(): readonly string[]
+  lostPlaces(tenant: string): Promise<readonly Pick<LostPlace, 'stream' | 'revision'>[]>
+  /** Tenants whose log continued past acknowledged losses, and how many acknowledgements these are. */
+  holed(): readonly { readonly tenant: string; readonly losses: number }[]
   /** The recorded acknowledgements of the losses of a tenant. */
   acknowledged(tenant: string): Promise<OnRecord>
   /** All stopped logs. */

@@ -5,7 +5,8 @@ import { parseJson } from '../../../schemas/json.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
-import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import { isHeldPlace } from '../../signing/held-place.ts'
+import { type EventStore, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
 import type { KnownHead } from '../log/tenant-logs.ts'
@@ -58,7 +59,7 @@ export async function openSubjects({
   const erasing = new Erasures({ ...deps, holds: records, keys, ...deps.effects })
   const { erasures: list, store, log } = deps
   if (readOnly !== true) {
-    await refuseUnknown({ keys, store, list, knownHead })
+    await refuseUnknown({ keys, store, list, knownHead, acknowledged })
     const fault = keyFileFault(list?.listed.keyFiles ?? [], keys.store.identity(), keys.foreign())
     if (fault !== undefined) log.error({ code: 'subject-keys', ...fault.evidence }, fault.message)
     keys.rewrap()
@@ -88,26 +89,44 @@ export async function openSubjects({
   }
 }
 
-interface Known extends Pick<SubjectsDeps, 'store' | 'knownHead'> {
+interface Known extends Pick<SubjectsDeps, 'store' | 'knownHead' | 'acknowledged'> {
   readonly keys: SubjectKeys
   readonly list: ErasureList | undefined
 }
 
 /**
- * Throws `ErasuresUnknownError` if the logs have seen later events of a tenant's ledger stream than the store holds, keys of the tenant exist, and no
- * list was supplied.
+ * Throws `ErasuresUnknownError` if the logs have seen later events of a tenant's ledger stream than the store holds, also if that loss was acknowledged and
+ * no start has gone on behind it since, keys of the tenant exist, and no list was supplied.
  */
-async function refuseUnknown({ keys, store, list, knownHead }: Known): Promise<void> {
+async function refuseUnknown(known: Known): Promise<void> {
+  const { keys, store, list, knownHead } = known
   if (list === undefined || list.isGiven || knownHead === undefined) return
   for (const tenant of new Set(keys.store.inState('open', 'closing').map((row) => row.tenant))) {
     const stream = ledgerStream(tenant)
-    const known = knownHead(stream)
+    const { events = 0 } = knownHead(stream) ?? {}
     const head = await store.head(stream)
-    if (known === undefined || known.events <= head + 1) continue
-    throw new ErasuresUnknownError(
-      `the store lacks events of ${stream} behind @ ${head} that its log has seen up to @ ${known.events - 1}: erasures may be among them, and keys of subjects are there. Start once with --erasures and the newest copy of the list of erasures (store.db.erasures) that you keep on another machine; an empty file says that nothing was erased since`,
-    )
+    if (events > head + 1) throw erasuresUnknown(`events of ${stream} behind @ ${head} that its log has seen up to @ ${events - 1}`)
+    const held = await heldBehind(known, tenant)
+    if (held !== undefined) throw erasuresUnknown(`${stream} @ ${held}, which is acknowledged as lost`)
   }
+}
+
+function erasuresUnknown(lost: string): ErasuresUnknownError {
+  return new ErasuresUnknownError(
+    `the store lacks ${lost}: erasures may be among them, and keys of subjects are there. Start once with --erasures and the newest copy of the list of erasures (store.db.erasures) that you keep on another machine; an empty file says that nothing was erased since`,
+  )
+}
+
+/** The first revision of the tenant's ledger stream that is held for a lost event, among those that the file of keys has not seen. */
+async function heldBehind({ keys, store, acknowledged }: Known, tenant: string): Promise<number | undefined> {
+  const stream = ledgerStream(tenant)
+  const seen = keys.store.seen(tenant)
+  for (const lost of ((await acknowledged?.(tenant)) ?? new Map<string, LostEvent>()).values()) {
+    if (lost.stream !== stream || lost.revision <= seen) continue
+    const record = await readOne(store, lost)
+    if (record !== undefined && isHeldPlace(record)) return lost.revision
+  }
+  return undefined
 }
 
 /** The reason why the key file is not, or not completely, the one that this ledger has used; undefined if it is. */

@@ -55,6 +55,17 @@ export class EventLog {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Of another node, with the same content. */
+  copy(): EventLog {
+    const copied = new EventLog()
+    copied.all.push(...this.all)
+    for (const [name, { events, ...stream }] of this.#streams) copied.#streams.set(name, { ...stream, events: [...events] })
+    for (const [id, event] of this.#ids) copied.#ids.set(id, event)
+    for (const position of this.#lost) copied.#lost.add(position)
+    copied.#nextPosition = this.#nextPosition
+    return copied
+  }
+
   forgetIds(): void {
     this.#ids.clear()
   }

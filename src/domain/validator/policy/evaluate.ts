@@ -3,7 +3,8 @@
 import { plainText } from '../../../../projections/plain-text.ts'
 import type { Expression, Operator } from '../../../../schemas/expression.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { isSameNumber, readCertainNumber, readNumber } from '../meaning/numbers.ts'
+import { isNear, isSameNumber, readCertainNumber, readNumber } from '../meaning/numbers.ts'
+import { productInDecimal, sumInDecimal } from './in-decimal.ts'
 
 export type Outcome = 'holds' | 'fails' | 'unknown' | 'too-long'
 
@@ -28,8 +29,10 @@ interface Scope {
   /** The list member in which a bare name is looked up first. */
   readonly member?: Json
   readonly budget: Budget
-  /** Whether values that can be read in more than one way count as unknown. */
+  /** Whether values that can be read in more than one way count as unknown, and numbers are compared without a tolerance. */
   readonly isCertain: boolean
+  /** A quotient is rounded: numbers that differ by noise alone cannot be told apart. Only if `isCertain`. */
+  readonly isRounded?: boolean
 }
 
 /** A missing member is undefined, and so is every result computed from it. */
@@ -46,10 +49,25 @@ export function evaluate(expression: Expression, documents: Documents, budget: B
 
 /**
  * Whether the expression is definitely false. It is not if the result is unknown, not a boolean, or exceeds the step limit. A number with
- * more than one possible reading counts as unknown.
+ * more than one possible reading counts as unknown, and so does a result of which a double cannot hold all digits.
  */
 export function isRuledOut(expression: Expression, documents: Documents, budget: Budget): boolean {
-  return reckoned(expression, { documents, budget, isCertain: true }) === false
+  return reckoned(expression, { documents, budget, isCertain: true, isRounded: divides(expression) }) === false
+}
+
+function divides(expression: Expression): boolean {
+  switch (expression.kind) {
+    case 'value':
+    case 'path':
+      return false
+    case 'not':
+    case 'minus':
+      return divides(expression.of)
+    case 'binary':
+      return expression.operator === '/' || divides(expression.left) || divides(expression.right)
+    case 'call':
+      return expression.args.some(divides)
+  }
 }
 
 function reckoned(expression: Expression, scope: Scope): Value | OutOfSteps {
@@ -110,8 +128,7 @@ function binary(operator: Operator, left: Expression, right: Expression, scope: 
   }
   const [x, y] = [numberOf(a, scope), numberOf(b, scope)]
   if (x === undefined || y === undefined) return undefined
-  const result = arithmetic(operator, x, y)
-  return scope.isCertain && typeof result === 'number' && !Number.isFinite(result) ? undefined : result
+  return scope.isCertain ? certain(operator, x, y, scope) : arithmetic(operator, x, y)
 }
 
 /** Three-valued logic: an unknown operand does not matter if the other operand alone decides the result. */
@@ -125,10 +142,48 @@ function logical(operator: '&&' | '||', left: Value, right: () => Value): Value 
 
 function isSame(a: Json, b: Json, scope: Scope): boolean | undefined {
   const [x, y] = [numberOf(a, scope), numberOf(b, scope)]
-  if (x !== undefined && y !== undefined) return isSameNumber(x, y) || Math.abs(x - y) <= 1e-9
+  if (x !== undefined && y !== undefined)
+    return scope.isCertain ? isEqual(x, y, scope) : isSameNumber(x, y) || Math.abs(x - y) <= 1e-9
   if (scope.isCertain && (x === undefined) !== (y === undefined) && isUnclear(x === undefined ? a : b)) return undefined
   if (a !== null && b !== null && (typeof a === 'object' || typeof b === 'object')) return undefined
   return typeof a === 'string' && typeof b === 'string' ? plainText(a) === plainText(b) : a === b
+}
+
+/** Undefined if the numbers differ by no more than the rounding of a quotient. */
+function isEqual(x: number, y: number, { isRounded }: Scope): boolean | undefined {
+  if (x === y) return true
+  return isRounded === true && isNear(x, y) ? undefined : false
+}
+
+/** As the numbers are written, because that is what the tool gets. */
+function certain(operator: Operator, x: number, y: number, scope: Scope): Value {
+  switch (operator) {
+    case '+':
+      return sumInDecimal(x, y) ?? rounded(x + y, scope)
+    case '-':
+      return sumInDecimal(x, -y) ?? rounded(x - y, scope)
+    case '*':
+      return productInDecimal(x, y) ?? rounded(x * y, scope)
+    case '/':
+      return quotient(x, y)
+    default: {
+      const same = isEqual(x, y, scope)
+      if (same === undefined) return undefined
+      if (same) return operator === '<=' || operator === '>='
+      return operator === '<' || operator === '<=' ? x < y : x > y
+    }
+  }
+}
+
+/** A quotient has more digits than are kept anyway, and so has what is reckoned from it. */
+function rounded(result: number, { isRounded }: Scope): number | undefined {
+  return isRounded === true && Number.isFinite(result) ? result : undefined
+}
+
+/** Undefined if it is no number, or too small for one. */
+function quotient(x: number, y: number): number | undefined {
+  const result = x / y
+  return Number.isFinite(result) && (result !== 0 || x === 0) ? result : undefined
 }
 
 function arithmetic(operator: Operator, x: number, y: number): Value {
@@ -192,11 +247,15 @@ function sumOf(values: readonly Value[], scope: Scope): Value {
   for (const value of values) {
     spend(scope)
     const number = numberOf(value, scope)
-    if (number === undefined) return undefined
-    sum += number
+    const next = number === undefined ? undefined : plus(sum, number, scope)
+    if (next === undefined) return undefined
+    sum = next
   }
-  if (scope.isCertain && !Number.isFinite(sum)) return undefined
-  return Math.round(sum * 1e9) / 1e9
+  return scope.isCertain ? sum : Math.round(sum * 1e9) / 1e9
+}
+
+function plus(sum: number, number: number, scope: Scope): number | undefined {
+  return scope.isCertain ? (sumInDecimal(sum, number) ?? rounded(sum + number, scope)) : sum + number
 }
 
 /** The value as a number: a number, a number in a text, or the number of `{value, unit}` or `{amount, currency}`. */

@@ -1,0 +1,77 @@
+import { cpSync, existsSync, rmSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openLedger } from '../../src/compose/compose.ts'
+import { silentLog } from '../../src/ledger/effects.ts'
+import { readSettings } from '../../src/settings/config.ts'
+import { runInProcess } from '../support/in-process-command.ts'
+import { drive } from '../support/run-driver.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const test = suite('cli: an end of the store that is lost for good')
+
+const settingsOf = (data: string) =>
+  readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+
+/** A checkpoint covers all events, of which `early` lacks the last ones. */
+async function cut(data: string, early: string): Promise<void> {
+  {
+    await using opened = await openLedger(settingsOf(data), silentLog)
+    const run = drive(opened, 'r', { tenant: 'acme', actor: 'alice' })
+    await run.start({})
+    await opened.ledger.logs?.publish()
+    cpSync(data, early, { recursive: true })
+    await run.hand('a', { n: 1 })
+    await opened.ledger.logs?.publish()
+  }
+  for (const name of ['store.db', 'store.db-wal', 'store.db-shm']) {
+    rmSync(`${data}/${name}`, { force: true })
+    if (existsSync(`${early}/${name}`)) cpSync(`${early}/${name}`, `${data}/${name}`)
+  }
+}
+
+const started = (data: string): Promise<string> =>
+  openLedger(settingsOf(data), silentLog).then(
+    async (opened) => {
+      await opened[Symbol.asyncDispose]()
+      return 'started'
+    },
+    (error: Error & { readonly code?: string }) => error.code ?? error.message,
+  )
+
+test('an older copy is all that is left: what is gone is listed and acknowledged without a server, that of the ledger itself too, and then it starts (LOG-73, LOG-75, A461)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await cut(data, folder.file('early'))
+  const asked = (...args: readonly string[]) => runInProcess([...args, '--data', data])
+  assert.is(await started(data), 'store-behind-checkpoint')
+  const listed = await asked('losses', 'list', '--tenant', 'acme', '--json')
+  assert.is(listed.code, 3, listed.stderr)
+  const open = listed.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.ok(open.some(({ state, stream }) => state === 'open' && stream === 'run-acme.r'))
+  assert.ok(open.some(({ state, stream }) => state === 'open' && stream === 'ledger-acme'))
+  const one = await asked('losses', 'acknowledge', '--all', '--stream', 'run-acme.r', '--reason', 'no copy has it')
+  assert.is(one.code, 2, 'one or all')
+  for (const tenant of ['acme', 'system']) {
+    const { code, stderr } = await asked('losses', 'acknowledge', '--all', '--tenant', tenant, '--reason', 'no copy')
+    assert.is(code, 0, stderr)
+  }
+  assert.is((await asked('losses', 'list', '--tenant', 'system')).code, 3)
+  assert.is(await started(data), 'started')
+  const verified = await asked('verify', '--json')
+  assert.is(JSON.parse(verified.stdout.trimEnd().split('\n').at(-1) ?? '').verdict, 'INCOMPLETE')
+})
+
+test('without log.db nothing knows which events are gone: these commands are refused as a server is (LOG-73)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await cut(data, folder.file('early'))
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${data}/log.db${suffix}`, { force: true })
+  const { code, stderr } = await runInProcess(['losses', 'list', '--tenant', 'acme', '--data', data])
+  assert.ok(code !== 0 && /log\.db does not know which ones are gone/.test(stderr), stderr)
+})
+
+test.run()

@@ -1,0 +1,48 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { TEST_SEED } from '../support/random.ts'
+import { rounds } from '../support/rounds.ts'
+import { SERVER_URL } from '../support/test-store.ts'
+import type { OracleKind } from '../system/truth-oracle-history.ts'
+import { classesOf, runRounds, tallyLines } from '../system/truth-oracle-rounds.ts'
+
+const test = suite('truth oracle, on servers')
+
+const SERVERS: readonly OracleKind[] = ['postgres', 'eventstoredb']
+/** The server under test; each of them, where none is named. Stores in files have a suite of their own. */
+const named = process.env.COUNTERSIGN_TEST_STORE ?? ''
+const kinds = SERVERS.filter((kind) => named === '' || named === kind)
+/** One round of a share of the classes in any case, and of all of them where there is time. */
+const SHARE = rounds(6, 6, Number.POSITIVE_INFINITY)
+const AGAIN_BEFORE_MS = rounds(0, 0, 600_000)
+
+if (kinds.length === 0) console.log(`skipped: ${named} is no server`)
+
+for (const kind of kinds) {
+  const isReal = kind === 'eventstoredb' && SERVER_URL !== ''
+  if (isReal) console.log('skipped: nobody takes events from under a real server')
+  const onServer = isReal ? test.skip : test
+  onServer(`after any damage to a store on ${kind} no exit claims more than is true (A350, A464)`, async () => {
+    const begunMs = performance.now()
+    const tally = await runRounds({
+      ...{ seed: TEST_SEED, kind, classes: drawn(kind) },
+      goesOn: (_, done) => done === 0 || performance.now() - begunMs < AGAIN_BEFORE_MS,
+    })
+    const again = `node scripts/soak-truth.mjs --store ${kind} --seed ${TEST_SEED} --cases 1`
+    console.log([again, ...tallyLines(tally)].join('\n'))
+    assert.ok(tally.asked > 0)
+    const claims = [...tally.claims].flatMap(([damage, of]) =>
+      [...of.values()].map(({ claim, seed }) => `${damage} (seed ${seed}): ${claim}`),
+    )
+    assert.equal(claims, [], again)
+  })
+}
+
+/** The first class, in which nothing is wrong, and others in turn: another seed begins elsewhere. */
+function drawn(kind: OracleKind): readonly string[] {
+  const [none = '', ...others] = classesOf(kind)
+  const from = TEST_SEED % others.length
+  return [none, ...others.slice(from), ...others.slice(0, from)].slice(0, SHARE + 1)
+}
+
+test.run()
