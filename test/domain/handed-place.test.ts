@@ -2,6 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Finding } from '../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import { defaultPrompt } from '../../src/agent/pipeline/default-prompt.ts'
 import { type Handed, withHandedPlaces } from '../../src/domain/handed-place.ts'
 
 const test = suite('the place of a finding in the handoff')
@@ -68,6 +69,22 @@ test('a long list is indexed once for all findings', () => {
   const placed = withHandedPlaces({ findings }, { before: { lines: members(1) }, after: payload, payload }).findings
   assert.is(placed[7]?.inHandoff, '/payload/lines/1992/price')
   assert.ok(reads < 2 * lines.length, String(reads))
+})
+
+test('the prompt of the next try says the place in the answer where it is another than in the context (JUD-98)', () => {
+  const finding = (path: string, inHandoff: string): Finding => {
+    return { rule: 'contradicted', severity: 'error', path, message: 'it is another', inHandoff }
+  }
+  const findings = [
+    finding('/order/qty', '/payload/order/qty'),
+    finding('/order/lines/0/price', '/payload/order/lines/2/price'),
+    finding('/tags/2', '/add/tags/0'),
+  ]
+  const context = { findings, shown: { omitted: [] } } as unknown as Parameters<typeof defaultPrompt>[1]
+  const prompt = defaultPrompt({}, context)
+  assert.match(prompt, /^- contradicted at \/order\/qty: it/m)
+  assert.match(prompt, /^- contradicted at \/order\/lines\/0\/price \(in your answer at \/order\/lines\/2\/price\): it/m)
+  assert.match(prompt, /^- contradicted at \/tags\/2 \(in your answer at \/\$add\/tags\/0\): it/m)
 })
 
 test.run()
