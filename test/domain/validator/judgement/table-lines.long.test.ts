@@ -27,7 +27,6 @@ const TABLE = /^const (\w+) = new (?:Set|Map)\((?!\))/gm
 const FILLED = /^const ([A-Z]\w*) = new Map\(\);/gm
 const MEMO = /^const ([a-z]\w*) = new Map\(\);/gm
 
-/** Two words may say the same in two ways; a key that is a word of both tables is judged by the first. */
 const HELD = [...new Set(TABLE_CASES.map(({ table }) => table))]
 
 function namesIn(text: string, pattern: RegExp): readonly string[] {

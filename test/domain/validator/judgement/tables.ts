@@ -125,7 +125,7 @@ const TABLES: readonly Table[] = [
   },
   {
     table: 'lists/match-scalars SETS',
-    words: 'constraints requirements rules policies tags labels keywords topics categories',
+    words: 'entities constraints requirements rules policies tags labels keywords topics categories',
     silent: (word) => [job(word, ['red', 'red', 'blue'], ['red', 'blue'])],
     said: (word) => [job(word, ['red', 'red', 'blue'], ['red', 'red'])],
   },
