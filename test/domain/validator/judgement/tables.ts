@@ -3,6 +3,14 @@
  * down here a second time, so that a line that is deleted there is missed here.
  */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import {
+  CONVERSIONS,
+  CURRENCY_CODES,
+  CURRENCY_NAMES,
+  CURRENCY_SCALES,
+  CURRENCY_SIGNS,
+  ROOM_TEMPERATURE,
+} from './units-of-tables.ts'
 
 export interface TableCase {
   /** File and name of the table. */
@@ -171,13 +179,45 @@ const TABLES: readonly Table[] = [
   },
 ]
 
-export const TABLE_CASES: readonly TableCase[] = TABLES.flatMap(({ table, words, silent, said }) =>
+/** A quantity of a unit that says the same as another, and the next one, which does not. */
+function sameQuantity(table: string, word: string, [value, unit, exact, other]: readonly [number, string, number, string]): TableCase[] {
+  const of = (after: number, isSaid: boolean): TableCase => {
+    return { table, word, before: { facts: { of: { value, unit } } }, after: { facts: { of: { value: after, unit: other } } }, isSaid }
+  }
+  const same = Number(exact.toPrecision(14))
+  return [of(same, false), of(same * 2, true)]
+}
+
+const byName = <T>(rows: readonly (readonly [of: T, names: string])[]): readonly (readonly [of: T, name: string])[] =>
+  rows.flatMap(([of, names]) => names.split('|').map((name) => [of, name] as const))
+
+const UNIT_CASES: readonly TableCase[] = [
+  ...Object.entries(CONVERSIONS).flatMap(([base, rows]) =>
+    byName(rows).flatMap(([factor, name]) => sameQuantity('meaning/units UNITS', name, [3, name, 3 * factor, base])),
+  ),
+  ...byName(ROOM_TEMPERATURE).flatMap(([value, name]) => {
+    const [other, scale] = name.startsWith('K') || name === 'kelvin' ? ([20, 'C'] as const) : ([293.15, 'K'] as const)
+    return sameQuantity('meaning/units UNITS', name, [value, name, other, scale])
+  }),
+  ...CURRENCY_CODES.split(' ').flatMap((code) =>
+    sameQuantity('meaning/units CURRENCIES', code, [3, code, 300, `${code} cents`]),
+  ),
+  ...byName(CURRENCY_SIGNS).flatMap(([code, sign]) => sameQuantity('meaning/units SYMBOLS', sign, [3, sign, 3, code])),
+  ...byName(CURRENCY_NAMES).flatMap(([code, name]) => sameQuantity('meaning/units NAMED', name, [3, name, 3, code])),
+  ...byName(CURRENCY_SCALES).flatMap(([factor, scale]) =>
+    sameQuantity('meaning/units SCALES', scale, [3, `${scale} EUR`, 3 * factor, 'EUR']),
+  ),
+]
+
+const WORD_CASES: readonly TableCase[] = TABLES.flatMap(({ table, words, silent, said }) =>
   words.split(words.includes(',') ? ',' : ' ').flatMap((word) => {
     const of = (changes: readonly Change[] = [], isSaid: boolean) =>
       changes.map(([before, after]) => ({ table, word, before, after, isSaid }))
     return [...of(silent?.(word), false), ...of(said?.(word), true)]
   }),
 )
+
+export const TABLE_CASES: readonly TableCase[] = [...WORD_CASES, ...UNIT_CASES]
 
 /** `last_*` is no clock by its name, and a word that is in no table lets nothing pass. */
 export const NO_WORDS: readonly Change[] = [
