@@ -2,7 +2,7 @@
  * @module Where the value of a finding is in what the agent sent (JUD-98). A finding names a place of the context; a handoff may hold only a part of it,
  * with list members in another order. Pure.
  */
-import { identityCandidates, identityText } from '../../projections/list-identity.ts'
+import { type Identity, identityCandidates, identityText } from '../../projections/list-identity.ts'
 import type { Finding } from '../../schemas/finding.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { formatPointer, parsePointer, valueAt } from '../../schemas/json-pointer.ts'
@@ -104,9 +104,7 @@ function sameMember(
   return token
 }
 
-type MemberKeys = Parameters<typeof identityText>[1]
-
-function indexOf(list: readonly Json[], identity: MemberKeys, indexes: Indexes): ReadonlyMap<string, number> {
+function indexOf(list: readonly Json[], identity: Identity, indexes: Indexes): ReadonlyMap<string, number> {
   const ofList = indexes.get(list) ?? new Map<string, ReadonlyMap<string, number>>()
   indexes.set(list, ofList)
   const name = identity.keys.join('\n')
