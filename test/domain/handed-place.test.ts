@@ -15,7 +15,10 @@ const before = {
 
 function placeOf(path: string, sent: Partial<Handed> & { readonly payload: JsonObject }, after?: Json): string | undefined {
   const finding: Finding = {
-    ...{ rule: 'contradicted', severity: 'error', path, message: 'it is another' },
+    rule: 'contradicted',
+    severity: 'error',
+    path,
+    message: 'it is another',
     ...(after !== undefined && { after }),
   }
   const [found] = withHandedPlaces({ findings: [finding] }, { before, after: sent.payload, ...sent }).findings
