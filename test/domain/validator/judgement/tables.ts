@@ -211,8 +211,8 @@ const UNIT_CASES: readonly TableCase[] = [
 
 const WORD_CASES: readonly TableCase[] = TABLES.flatMap(({ table, words, silent, said }) =>
   words.split(words.includes(',') ? ',' : ' ').flatMap((word) => {
-    const of = (changes: readonly Change[] = [], isSaid: boolean) =>
-      changes.map(([before, after]) => ({ table, word, before, after, isSaid }))
+    const of = (changes: readonly Change[] | undefined, isSaid: boolean) =>
+      (changes ?? []).map(([before, after]) => ({ table, word, before, after, isSaid }))
     return [...of(silent?.(word), false), ...of(said?.(word), true)]
   }),
 )
