@@ -50,6 +50,11 @@ export const Finding = z.strictObject({
   severity: Severity,
   /** JSON Pointer into `before`, or into `after` if `before` has nothing in that place. */
   path: z.string(),
+  /**
+   * JSON Pointer to the value in what the agent sent: below `/payload` or `/add`. Of a value that is gone, the place of what held it. Absent if nothing of
+   * it was sent.
+   */
+  inHandoff: z.string().optional(),
   /** The value, or `{digest, bytes}` of its canonical text. Absent if there was none. */
   before: JsonValue.optional(),
   after: JsonValue.optional(),

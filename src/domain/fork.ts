@@ -34,6 +34,7 @@ import {
   ruleSet,
   withDigest,
 } from './handoff.ts'
+import { withHandedPlaces } from './handed-place.ts'
 import { judgedFault } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
@@ -195,7 +196,8 @@ function* judged(state: RunState, inputs: Report, env: HandoffEnv): Paced<Decisi
   const { signed } = envelope
   if (over !== undefined) return append(refusedDraft({ ...inputs, signed }, { error: over }))
   if (bytes > LARGE_BYTES) yield
-  const verdict = yield* judge(state, envelope, { context, manifest, evidence: env.evidence, sent: env.sent })
+  const found = yield* judge(state, envelope, { context, manifest, evidence: env.evidence, sent: env.sent })
+  const verdict = withHandedPlaces(found, { before: state.context, after: context, payload: output, add })
   if (verdict.verdict === 'reject')
     return append(refusedDraft({ ...inputs, signed }, { ...contradictionOf(verdict), ...ruleSet(state.policy) }))
   return append(offeredDraft({ ...inputs, signed }, { ...verdict, ...ruleSet(state.policy) }, env))

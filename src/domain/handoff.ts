@@ -17,6 +17,7 @@ import {
   refuse,
   refuseOnRecord,
 } from './decision.ts'
+import { withHandedPlaces } from './handed-place.ts'
 import { withJudgement } from './judgement.ts'
 import { isPaced, type Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
@@ -105,7 +106,9 @@ function asJudged(
   const { context, manifest } = judging
   const policy = withManifestPolicy(state.policy, manifest?.manifest.policy)
   const next = { after: context, supersedes: envelope.supersedes }
-  const verdict = policy.judge === 'reject' ? withJudgement(state, next, judged) : judged
+  const found = policy.judge === 'reject' ? withJudgement(state, next, judged) : judged
+  const { payload, add } = envelope
+  const verdict = withHandedPlaces(found, { before: state.context, after: context, payload, add })
   if (verdict.verdict === 'reject') return rejected(state, envelope, verdict)
   if (state.suspects.length > 0) return whileSuspect(state, envelope, { verdict, judging, policy, env })
   return accepted(state, envelope, { context, verdict, suspectsClosed: [], env })

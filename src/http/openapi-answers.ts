@@ -162,6 +162,7 @@ export const ANSWER_MEMBERS: Readonly<Record<string, string>> = {
   grants: 'Who said yes so far, oldest first.',
   hash: 'Digest of the manifest.',
   inDoubtCalls: 'How many of the open calls are in doubt.',
+  inHandoff: 'JSON Pointer to the value in what the agent sent, below `/payload` or `/add`.',
   index: 'Index of the leaf in the log, from 0.',
   indexedEvents: 'How many events are indexed.',
   issuedAt: 'When the token was issued; RFC 3339.',

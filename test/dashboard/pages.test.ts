@@ -496,6 +496,7 @@ test('a finding shows what established the value, and the entry that would permi
     refusal,
     /supersedes&quot;: \[\{&quot;path&quot;:&quot;\/orders\/0\/city&quot;,&quot;reason&quot;:&quot;why&quot;\}\]/,
   )
+  assert.match(refusal, /in the handoff<\/dt><dd class="mono">.*\/payload\/orders\/0\/city/)
   assert.match(refusal, /by rule set 2/)
   await call(order('Basel'))
   assert.is((await hand({ orders: [order('Basel')] })).status, 201)

@@ -60,6 +60,22 @@ findings(
   },
 )
 
+findings(
+  'each says where the value is in what was sent, by the identity of list members, and where a value is gone what held it (JUD-98)',
+  async () => {
+    await using at = await established()
+    const placeOf = async (payload: JsonObject, path: string) =>
+      (await at.refused(payload)).find((each) => each.path === path)?.inHandoff
+    assert.is(await placeOf({ order: { city: 'Basel' } }, '/order/city'), '/payload/order/city')
+    const lines = [
+      { sku: 'N-9', price: 3 },
+      { sku: 'A-1', price: 21 },
+    ]
+    assert.is(await placeOf({ order: { lines } }, '/order/lines/0/price'), '/payload/order/lines/1/price')
+    assert.is(await placeOf({ order: { severity: null } }, '/order/severity'), '/payload/order/severity')
+  },
+)
+
 findings('what a run begins with was established by its first event', async () => {
   await using at = await established({ protect: '*', free: [], suspect: 'refuse' })
   ok(await at.run.do({ kind: 'rollback', body: { reason: 'back', toStep: 1 } }))

@@ -67,7 +67,7 @@ function repairs(findings: readonly Finding[]): readonly string[] {
   return says
 }
 
-function lineOf({ rule, path, before, after, message, declare }: Finding): string {
+function lineOf({ rule, path, inHandoff, before, after, message, declare }: Finding): string {
   const values = [
     ...(before === undefined ? [] : [`established: ${valueText(before)}`]),
     ...(after === undefined ? [] : [`you gave: ${valueText(after)}`]),
@@ -75,7 +75,14 @@ function lineOf({ rule, path, before, after, message, declare }: Finding): strin
   const shown = values.length === 0 ? '' : ` (${values.join('; ')})`
   const moves =
     declare === undefined ? '' : ` It could be declared: {"path": "${declare.path}", "as": "${declare.as}"}.`
-  return `- ${rule} at ${path === '' ? 'the whole' : path}: ${message}${shown}${moves}`
+  const place = `${path === '' ? 'the whole' : path}${inAnswer(path, inHandoff)}`
+  return `- ${rule} at ${place}: ${message}${shown}${moves}`
+}
+
+/** The place in the answer, if it differs from that in the context. An answer is the payload, and has what it adds under `$add`. */
+function inAnswer(path: string, inHandoff: string | undefined): string {
+  const place = inHandoff?.replace(/^\/payload(?=\/)/, '').replace(/^\/add(?=\/)/, '/$add')
+  return place === undefined || place === path ? '' : ` (in your answer at ${place})`
 }
 
 function valueText(value: Json): string {

@@ -57,7 +57,7 @@ interface ItemProps {
 
 /** One finding as a list item. */
 export function Item({ run, finding, provenance }: ItemProps) {
-  const { rule, severity, path, message, before, after, source, supersede, declare } = finding
+  const { rule, severity, path, inHandoff, message, before, after, source, supersede, declare } = finding
   return (
     <li class={`card finding finding-${severity}`}>
       <p class="finding-head">
@@ -78,6 +78,14 @@ export function Item({ run, finding, provenance }: ItemProps) {
       <dl class="members">
         {before !== undefined && <Value label="before" value={before} />}
         {after !== undefined && <Value label="handed over" value={after} />}
+        {inHandoff !== undefined && (
+          <>
+            <dt>in the handoff</dt>
+            <dd class="mono">
+              <Data text={inHandoff} />
+            </dd>
+          </>
+        )}
         <Established run={run} finding={finding} provenance={provenance} />
         {supersede !== undefined && (
           <>

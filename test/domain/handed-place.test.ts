@@ -1,0 +1,93 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Finding } from '../../schemas/finding.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import { defaultPrompt } from '../../src/agent/pipeline/default-prompt.ts'
+import { type Handed, withHandedPlaces } from '../../src/domain/handed-place.ts'
+
+const test = suite('the place of a finding in the handoff')
+
+const before = {
+  order: { qty: 6, lines: [{ sku: 'A', price: 1, tax: { rate: 7 } }, { sku: 'B', price: 2 }] },
+  tags: ['a', 'b'],
+  'odd/key': { 'a~b': 1 },
+}
+
+function placeOf(path: string, sent: Partial<Handed> & { readonly payload: JsonObject }, after?: Json): string | undefined {
+  const finding: Finding = {
+    rule: 'contradicted',
+    severity: 'error',
+    path,
+    message: 'it is another',
+    ...(after !== undefined && { after }),
+  }
+  const [found] = withHandedPlaces({ findings: [finding] }, { before, after: sent.payload, ...sent }).findings
+  return found?.inHandoff
+}
+
+test('a member of a list is found by its identity, not by its index, at any depth (JUD-98)', () => {
+  const payload = { order: { lines: [{ sku: 'C', price: 9 }, { sku: 'B', price: 2 }, { sku: 'A', price: 5, tax: { rate: 19 } }] } }
+  assert.is(placeOf('/order/lines/0/price', { payload }, 5), '/payload/order/lines/2/price')
+  assert.is(placeOf('/order/lines/0/tax/rate', { payload }, 19), '/payload/order/lines/2/tax/rate')
+  assert.is(placeOf('/order/lines/1/price', { payload }, 2), '/payload/order/lines/1/price')
+})
+
+test('of a value that is gone it is the place of what held it, and nothing where none of that was sent (JUD-98)', () => {
+  assert.is(placeOf('/order/qty', { payload: { order: { lines: [] } } }), '/payload/order')
+  assert.is(placeOf('/order/lines/0/price', { payload: { order: { lines: [{ sku: 'B' }] } } }), '/payload/order/lines')
+  assert.is(placeOf('/order/lines/1/price', { payload: { order: { lines: [{ sku: 'B' }] } } }), '/payload/order/lines/0')
+  assert.is(placeOf('/order/qty', { payload: {} }), undefined)
+  assert.is(placeOf('', { payload: { order: {} } }), undefined)
+})
+
+test('where another value is, it says no place rather than a wrong one (JUD-98)', () => {
+  assert.is(placeOf('/order/qty', { payload: { order: { qty: 7 } } }, 5), undefined)
+  assert.is(placeOf('/tags/0', { payload: { tags: ['c', 'b'] } }, 'c'), '/payload/tags/0')
+  assert.is(placeOf('/tags/0', { payload: { tags: ['b', 'c'] } }, 'c'), undefined)
+  // The identity itself changed: the same index has the value.
+  assert.is(placeOf('/order/lines/0/sku', { payload: { order: { lines: [{ sku: 'Z' }] } } }, 'Z'), '/payload/order/lines/0/sku')
+})
+
+test('what is only added is below /add; keys are escaped; a place that is too long is left out (JUD-98)', () => {
+  assert.is(placeOf('/tags/2', { payload: {}, add: { tags: ['x', 'y', 'c'] } }, 'c'), '/add/tags/2')
+  assert.is(placeOf('/odd~1key/a~0b', { payload: { 'odd/key': { 'a~b': 2 } } }, 2), '/payload/odd~1key/a~0b')
+  const long = 'k'.repeat(1024)
+  assert.is(placeOf(`/${long}`, { payload: { [long]: 1 } }, 1), undefined)
+})
+
+test('a long list is indexed once for all findings', () => {
+  const members = (price: number) => Array.from({ length: 2_000 }, (_, i) => ({ sku: `S${i}`, price }))
+  let reads = 0
+  const lines = members(2).toReversed()
+  const counted = new Proxy(lines, {
+    get: (target, key, receiver) => {
+      if (typeof key === 'string' && /^\d+$/.test(key)) reads += 1
+      return Reflect.get(target, key, receiver)
+    },
+  })
+  const findings = Array.from({ length: 100 }, (_, i): Finding => {
+    return { rule: 'contradicted', severity: 'error', path: `/lines/${i}/price`, message: 'm', after: 2 }
+  })
+  const payload = { lines: counted }
+  const placed = withHandedPlaces({ findings }, { before: { lines: members(1) }, after: payload, payload }).findings
+  assert.is(placed[7]?.inHandoff, '/payload/lines/1992/price')
+  assert.ok(reads < 2 * lines.length, String(reads))
+})
+
+test('the prompt of the next try says the place in the answer where it is another than in the context (JUD-98)', () => {
+  const finding = (path: string, inHandoff: string): Finding => {
+    return { rule: 'contradicted', severity: 'error', path, message: 'it is another', inHandoff }
+  }
+  const findings = [
+    finding('/order/qty', '/payload/order/qty'),
+    finding('/order/lines/0/price', '/payload/order/lines/2/price'),
+    finding('/tags/2', '/add/tags/0'),
+  ]
+  const context = { findings, shown: { omitted: [] } } as unknown as Parameters<typeof defaultPrompt>[1]
+  const prompt = defaultPrompt({}, context)
+  assert.match(prompt, /^- contradicted at \/order\/qty: it/m)
+  assert.match(prompt, /^- contradicted at \/order\/lines\/0\/price \(in your answer at \/order\/lines\/2\/price\): it/m)
+  assert.match(prompt, /^- contradicted at \/tags\/2 \(in your answer at \/\$add\/tags\/0\): it/m)
+})
+
+test.run()
