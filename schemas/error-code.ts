@@ -23,6 +23,8 @@ export type RefusalCode =
   | 'redacted-name'
   | 'keep-unavailable'
   | 'held'
+  | 'archive-missing'
+  | 'archive-unavailable'
   | 'holds-full'
   | 'hold-not-found'
   | 'subject-unknown'

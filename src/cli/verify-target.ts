@@ -27,6 +27,7 @@ import { type Looking, soundPages } from '../verify/threads/sound-pages.ts'
 import { type VerifyOptions, type VerifyResult, verifyRecords } from '../verify/verify-records.ts'
 import { checkView } from '../verify/view-export.ts'
 import { CliFailure, EXIT } from './failure.ts'
+import { archivesBeside } from './archive-files.ts'
 import { giveWayToOwner } from './give-way.ts'
 import type { FindReaderKey } from './reader-keys.ts'
 import { behindHeld, checkpointsBeside, type KeptBeside, notingTenants, uncheckedEnds } from './verify-checkpoint.ts'
@@ -139,7 +140,8 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   const noted = withCheckpoints(notingTenants(pages(), seen), held, options.acknowledged)
   using keys = subjectKeysBeside(dirname(path))
   const { isKeyThere } = keys
-  const result = await verifyRecords(noted, { ...options, ...log.options, isKeyThere, wholeStore: true, again })
+  const whole = { findArchive: archivesBeside(path), isKeyThere, wholeStore: true, again }
+  const result = await verifyRecords(noted, { ...options, ...log.options, ...whole })
   const ends = uncheckedEnds(beside, seen, options.checkpoint)
   return { ...result, unchecked: [...result.unchecked, ...ends, ...log.unchecked] }
 }

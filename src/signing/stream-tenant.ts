@@ -11,6 +11,11 @@ export function isValueStream(stream: string): boolean {
   return stream.startsWith('value-') && parseStream(stream)?.kind === 'value'
 }
 
+/** Whether the stream holds the events of a run: only their bodies are archived. */
+export function isRunStream(stream: string): boolean {
+  return parseStream(stream)?.kind === 'run'
+}
+
 /** Tenant of the log that holds the stream's events as leaves; undefined if no log does. */
 export function logTenant(stream: string): string | undefined {
   return isValueStream(stream) ? undefined : streamTenant(stream)

@@ -326,6 +326,33 @@ const TENANT_BODIES = {
     { v: 1, hold: uuid(211), scope: 'subject', keyIds: [uuid(202)], reason: 'a claim is pending' },
     { v: 1, hold: uuid(212), scope: 'tenant', reason: 'an inquiry' },
   ],
+  RunsArchived: [
+    {
+      v: 1,
+      archive: 'acme-000001',
+      digest: digest('archive'),
+      bytes: 20_480,
+      events: 12,
+      runs: [
+        { run: 'settled-1', events: 5 },
+        { run: 'settled-2', events: 7 },
+      ],
+      classes: ['after-a-year'],
+      treeSize: 40,
+      root: digest('root'),
+    },
+    {
+      v: 1,
+      archive: 'acme-000002',
+      digest: digest('archive 2'),
+      bytes: 512,
+      events: 1,
+      runs: [{ run: 'settled-3', events: 1 }],
+      classes: ['after-a-year', 'tests'],
+      treeSize: null,
+      root: null,
+    },
+  ],
   HoldReleased: [{ v: 1, hold: uuid(210), reason: 'the claim was settled' }],
   TokenRevoked: [
     { v: 1, token: uuid(230), reason: 'it was in a log' },

@@ -33,6 +33,7 @@ export function serviceCommands(program: CliCommand): void {
     .settings(...PLACE)
     .runs(async () => (await import('../erase.ts')).erase)
   holds(program)
+  retention(program)
   reviews(program)
   losses(program)
   witness(program)
@@ -45,6 +46,30 @@ export function serviceCommands(program: CliCommand): void {
 
 /** All settings except the file of pinned keys. */
 const SERVE_SETTINGS = (Object.keys(SETTINGS) as SettingName[]).filter((name) => name !== 'known-keys')
+
+function retention(program: CliCommand): void {
+  const group = program
+    .command('retention')
+    .description('archive runs that have ended: their bodies go to files, their headers and all proofs stay')
+  const flags = () => [
+    flag('--classes <file>', 'needed: the classes of retention, as JSON'),
+    tenantFlag(),
+    jsonFlag('the answer as one JSON object'),
+  ]
+  group
+    .command('plan')
+    .description('say what a pass would archive now, and why it would leave the rest; changes nothing')
+    .flags(...flags())
+    .settings(...PLACE)
+    .runs(async () => (await import('../retention.ts')).planned)
+  group
+    .command('run')
+    .description('archive what is due, then give the space back; stop the ledger first')
+    .flags(...flags())
+    .settings(...PLACE)
+    .explained('Exit code: 0 done, 3 a run that is due cannot be archived.')
+    .runs(async () => (await import('../retention.ts')).run)
+}
 
 function serve(program: CliCommand): void {
   program

@@ -47,6 +47,7 @@ function sealIn(sealer: Sealer, record: ReadRecord, faults: readonly Fault[]): '
 
 /** Reports the first fault to the listeners that record events that do not verify. */
 export function reportFaults(sealer: Sealer, { stream, revision }: ReadRecord, faults: readonly Fault[]): void {
-  const [first] = faults
+  // An archive that is elsewhere is not a fault of the event.
+  const [first] = faults.filter(({ code }) => code !== 'archive-missing')
   if (first !== undefined) sealer.faultFound({ stream, revision, code: first.code, message: first.message })
 }

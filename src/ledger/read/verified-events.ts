@@ -22,6 +22,16 @@ export class DamagedStreamError extends Error {
   }
 }
 
+/** The body of an event is in an archive that is not in its folder. Nothing is damaged: once the archive is back, everything can be read again. */
+export class ArchiveMissingError extends DamagedStreamError {
+  override readonly name = 'ArchiveMissingError'
+
+  constructor(record: Pick<ReadRecord, 'stream' | 'revision'>, reason: string) {
+    super(record.stream, record.revision, reason)
+    this.message = `${record.stream} @ ${record.revision}: ${reason}`
+  }
+}
+
 export interface VerifyDeps {
   readonly store: EventStore
   readonly sealer: Sealer
@@ -72,6 +82,8 @@ export function checkInStream(sealer: Sealer, record: ReadRecord, expected: Expe
   }
   if (checked.ok) return checked
   reportFaults(sealer, record, checked.faults)
+  const [first] = checked.faults
+  if (first?.code === 'archive-missing') throw new ArchiveMissingError(record, first.message)
   const reason = checked.faults.map((fault) => `${fault.code}: ${fault.message}`).join('; ')
   throw new DamagedStreamError(record.stream, record.revision, reason)
 }

@@ -1,0 +1,93 @@
+/** @module `countersign retention plan|run`: archives runs that have ended, by classes of retention. */
+import { readFileSync } from 'node:fs'
+import { parseJsonOrUndefined } from '../../schemas/json.ts'
+import { type RetentionClass, RetentionClasses } from '../../schemas/retention.ts'
+import { openLedger, readIdentity } from '../compose/compose.ts'
+import {
+  planRetention,
+  type RetentionDeps,
+  type RetentionPass,
+  type RetentionPlan,
+  runRetention,
+} from '../export/archive/retention-pass.ts'
+import { silentLog } from '../ledger/effects.ts'
+import type { Settings } from '../settings/config.ts'
+import { reasonOf } from '../settings/reason-of.ts'
+import { archivesOf } from '../store/sqlite/archive-reader.ts'
+import type { Arguments } from './arguments.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { tenantOf } from './log-place.ts'
+import { jsonLine, oneLine } from './shown.ts'
+
+const LISTED_MAX = 100
+
+export async function planned(args: Arguments): Promise<number> {
+  return withRetention(args, async (deps) => {
+    const found = await planRetention(deps)
+    if (!found.ok) throw new CliFailure(found.refusal.detail)
+    const lines = args.has('json') ? [jsonLine(found.value)] : planLines(found.value)
+    process.stdout.write(lines.join(''))
+    return EXIT.ok
+  })
+}
+
+/** Exit code 3 if a run that was due could not be archived. */
+export async function run(args: Arguments): Promise<number> {
+  return withRetention(args, async (deps, settings) => {
+    if (settings.store.kind !== 'sqlite') throw usageFailure('archives need a store in a file (SQLite): use export instead')
+    const found = await runRetention({ ...deps, folder: archivesOf(settings.store.path) })
+    if (!found.ok) throw new CliFailure(found.refusal.detail)
+    if (found.value.archives.length > 0) await deps.store.compact?.()
+    process.stdout.write(args.has('json') ? jsonLine(found.value) : passLines(found.value).join(''))
+    return found.value.unsound.length > 0 ? EXIT.unproven : EXIT.ok
+  })
+}
+
+/** The store is owned meanwhile. Throws `StoreOpenError` if a running ledger owns it. */
+async function withRetention(
+  args: Arguments,
+  work: (deps: RetentionDeps, settings: Settings) => Promise<number>,
+): Promise<number> {
+  const { settings, text } = args
+  const classes = readClasses(text('classes'))
+  const tenant = tenantOf(text('tenant'))
+  if ((await readIdentity(settings)) === undefined)
+    throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
+  await using opened = await openLedger(settings, silentLog)
+  const { ledger, store } = opened
+  return await work({ ledger, store, caller: { tenant, actor: 'local' }, classes, nowMs: Date.now }, settings)
+}
+
+function readClasses(path: string | undefined): readonly RetentionClass[] {
+  if (path === undefined || path === '') throw usageFailure('--classes is missing: the file with the classes of retention')
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw usageFailure(`--classes: ${path} cannot be read (${reasonOf(error)})`)
+  }
+  const read = RetentionClasses.safeParse(parseJsonOrUndefined(text))
+  if (read.success) return read.data.retention
+  const [issue] = read.error.issues
+  throw usageFailure(`--classes: ${path}: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`)
+}
+
+function planLines({ due, kept, counts, nextDueAt }: RetentionPlan): string[] {
+  const lines = due.slice(0, LISTED_MAX).map((each) => `due  ${each.run}  ${each.class}  since ${each.since}  ${each.events} events`)
+  if (due.length > LISTED_MAX) lines.push(`... and ${due.length - LISTED_MAX} more`)
+  for (const { run: name, why, hold } of kept.slice(0, LISTED_MAX)) lines.push(`kept  ${name}  ${why}${hold === undefined ? '' : `  ${hold}`}`)
+  const counted = Object.entries(counts).map(([what, count]) => `${count} ${what}`)
+  lines.push(counted.join(', '))
+  if (nextDueAt !== undefined) lines.push(`the next run is due at ${nextDueAt}`)
+  return lines.map((line) => `${oneLine(line)}\n`)
+}
+
+function passLines({ archives, unsound }: RetentionPass): string[] {
+  const lines = archives.map(
+    ({ archive, runs, events, bytes, isFinished }) =>
+      `archived  ${archive}.jsonl  ${runs} runs, ${events} events, ${bytes} bytes${isFinished === true ? '  (begun by an earlier pass)' : ''}`,
+  )
+  for (const { why } of unsound) lines.push(why)
+  if (lines.length === 0) lines.push('nothing is due')
+  return lines.map((line) => `${oneLine(line)}\n`)
+}

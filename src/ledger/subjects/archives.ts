@@ -1,0 +1,134 @@
+/**
+ * @module The archives of a tenant as the ledger records them (LIFE-51), and the one step in which bodies leave the store: under the same lock as legal holds
+ * and erasures, after the record is durable.
+ */
+import type { EventBody } from '../../../schemas/events.ts'
+import { EVENTS } from '../../../schemas/events.ts'
+import { type Json, parseJsonOrUndefined } from '../../../schemas/json.ts'
+import type { Caller } from '../../access/caller.ts'
+import { ofWholeTenant } from '../../access/check-access.ts'
+import { refusal } from '../../domain/refusal.ts'
+import { readHeader } from '../../signing/header-reader.ts'
+import type { MovedRow } from '../../store/archived-body.ts'
+import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import { TenantFold, type TenantFoldDeps } from '../read/tenant-fold.ts'
+import { loadRefusal } from '../write/write-refusals.ts'
+import { type Hold, type HoldRecords, type Holds, holdOn } from './hold-records.ts'
+import type { Answered } from './subjects.ts'
+
+export type ArchiveBody = EventBody<'RunsArchived'>
+
+/** An archive on record. */
+export interface ArchiveOnRecord extends Omit<ArchiveBody, 'v'> {
+  readonly at: string
+  readonly by: string
+}
+
+/** What archives and holds of a tenant are on record. The last archive has its runs, whose bodies may not be moved yet. */
+export interface RecordedArchives {
+  readonly count: number
+  readonly runs: number
+  readonly last: ArchiveOnRecord | undefined
+  readonly names: ReadonlySet<string>
+}
+
+export interface Archives {
+  /** The archives on record, and the active holds: id of the hold on a run, undefined if none covers it. */
+  of(caller: Caller): Promise<Answered<{ readonly archives: RecordedArchives; readonly holdOn: (run: string) => string | undefined }>>
+  /** Records a file that was written and checked, then moves these bodies out of the store. Refused (`held`) if a hold covers one of the runs by now. */
+  archive(caller: Caller, body: ArchiveBody, rows: readonly MovedRow[]): Promise<Answered<ArchiveBody>>
+  /** Moves the bodies of the last archive on record, as after a crash between its record and the move. */
+  finish(caller: Caller, last: ArchiveOnRecord, rows: readonly MovedRow[]): Promise<Answered<ArchiveOnRecord>>
+}
+
+export interface ArchivesDeps {
+  readonly store: EventStore
+  readonly facts: LedgerFacts
+  readonly holds: HoldRecords
+  readonly folding: TenantFoldDeps
+  /** Runs in which a key of a subject is used; absent if this ledger keeps none. */
+  readonly runsOf?: ((keyId: string) => readonly string[]) | undefined
+  /** Keeps holds and erasures out meanwhile. */
+  readonly alone: <T>(work: () => Promise<T>) => Promise<T>
+}
+
+const NONE: RecordedArchives = { count: 0, runs: 0, last: undefined, names: new Set() }
+
+/** The archives after one more event whose seal is valid. */
+export function withArchive(known: RecordedArchives, { header: text, data }: Pick<ReadRecord, 'header' | 'data'>): RecordedArchives {
+  const read = readHeader(text)
+  if (!read.ok || read.header.type !== 'RunsArchived') return known
+  const { v: _, ...body } = EVENTS.RunsArchived.schema.parse(parseJsonOrUndefined(data))
+  const { time: at, actor, principal } = read.header
+  return {
+    count: known.count + 1,
+    runs: known.runs + body.runs.length,
+    last: { ...body, at, by: principal ?? actor },
+    names: new Set([...known.names, body.archive]),
+  }
+}
+
+/** Finds the hold that covers a run: placed on it, on the tenant, or on a subject of which something is kept in the run. */
+function holdsOnRuns(holds: Holds, runsOf: ArchivesDeps['runsOf']): (run: string) => Hold | undefined {
+  const active = [...holds.values()].filter(({ state }) => state === 'active')
+  const heldKeys = active.flatMap(({ keyIds = [] }) => keyIds)
+  const runsByKey = new Map(heldKeys.map((id) => [id, new Set(runsOf?.(id) ?? [])]))
+  return (run) => {
+    const used = heldKeys.filter((id) => runsByKey.get(id)?.has(run) === true)
+    return holdOn(holds, { runs: new Set([run]), keyIds: new Set(used) })
+  }
+}
+
+export function openArchives({ store, facts, holds, folding, alone, runsOf }: ArchivesDeps): Archives {
+  const records = new TenantFold<RecordedArchives>(folding, { none: NONE, withEvent: withArchive, mayBe: 'an archive' })
+  const within = async <T>(caller: Caller, work: () => Promise<Answered<T>>): Promise<Answered<T>> => {
+    const outside = ofWholeTenant(caller)
+    if (outside !== undefined) return { ok: false, refusal: outside }
+    return work().catch((error: unknown) => ({ ok: false, refusal: loadRefusal(error, store) }))
+  }
+  const heldNow = async (tenant: string, runs: readonly { readonly run: string }[]): Promise<Hold | undefined> => {
+    const on = holdsOnRuns(await holds.of(tenant), runsOf)
+    return runs.map(({ run }) => on(run)).find((hold) => hold !== undefined)
+  }
+  const move = async (archive: string, rows: readonly MovedRow[]): Promise<void> => {
+    if (store.moveBodies === undefined) throw new TypeError('this store moves no bodies')
+    await store.moveBodies({ archive, rows })
+  }
+  return {
+    of: (caller) =>
+      within(caller, async () => {
+        const on = holdsOnRuns(await holds.of(caller.tenant), runsOf)
+        return { ok: true, value: { archives: await records.of(caller.tenant), holdOn: (run) => on(run)?.hold } }
+      }),
+    archive: (caller, body, rows) =>
+      within(caller, () =>
+        alone(async () => {
+          const { tenant } = caller
+          let held: Hold | undefined
+          const isHeld = async (): Promise<boolean> => {
+            held = await heldNow(tenant, body.runs)
+            return held !== undefined
+          }
+          await facts.record({ tenant, type: 'RunsArchived', data: body as unknown as Json, by: caller }, isHeld)
+          if (held !== undefined) return heldBy(held)
+          await move(body.archive, rows)
+          return { ok: true, value: body }
+        }),
+      ),
+    finish: (caller, last, rows) =>
+      within(caller, () =>
+        alone(async () => {
+          const held = await heldNow(caller.tenant, last.runs)
+          if (held !== undefined) return heldBy(held)
+          await move(last.archive, rows)
+          return { ok: true, value: last }
+        }),
+      ),
+  }
+}
+
+function heldBy({ hold, placedBy }: Hold): { readonly ok: false; readonly refusal: ReturnType<typeof refusal> } {
+  const detail = `the legal hold ${hold}, placed by ${placedBy}, covers this: nothing was archived; release the hold first, or let the next pass leave out what it covers`
+  return { ok: false, refusal: refusal('held', detail, { evidence: { hold } }) }
+}
