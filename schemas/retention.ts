@@ -20,14 +20,18 @@ export const RetentionClass = z
     class: ClassName.describe('Name of the class, which goes on record.'),
     tenant: Tenant.optional().describe('Only runs of this tenant; all tenants if absent.'),
     match: z
-      .strictObject({ name: z.string().min(1).optional(), tag: z.string().min(1).optional(), status: Status.optional() })
+      .strictObject({
+        name: z.string().min(1).optional(),
+        tag: z.string().min(1).optional(),
+        status: Status.optional(),
+      })
       .optional()
       .describe('Only runs with this name, this tag, this status; all runs that have ended if absent.'),
     keep: z
       .strictObject({ atLeast: Days.optional(), atMost: Days })
       .describe('Days since the last event of the run: never archived before `atLeast`, and due after `atMost`.'),
     // A class of its own for erasure is not known to this version, and must not be taken for one that archives.
-    then: z.literal('archive', { error: 'only "archive" is known to this version' }),
+    action: z.literal('archive', { error: 'only "archive" is known to this version' }),
   })
   .refine(({ keep: { atLeast = 0, atMost } }) => atLeast <= atMost, 'keep.atLeast is more than keep.atMost')
 

@@ -34,7 +34,8 @@ export async function planned(args: Arguments): Promise<number> {
 /** Exit code 3 if a run that was due could not be archived. */
 export async function run(args: Arguments): Promise<number> {
   return withRetention(args, async (deps, settings) => {
-    if (settings.store.kind !== 'sqlite') throw usageFailure('archives need a store in a file (SQLite): use export instead')
+    if (settings.store.kind !== 'sqlite')
+      throw usageFailure('archives need a store in a file (SQLite): use export instead')
     const found = await runRetention({ ...deps, folder: archivesOf(settings.store.path) })
     if (!found.ok) throw new CliFailure(found.refusal.detail)
     if (found.value.archives.length > 0) await deps.store.compact?.()
@@ -59,7 +60,8 @@ async function withRetention(
 }
 
 function readClasses(path: string | undefined): readonly RetentionClass[] {
-  if (path === undefined || path === '') throw usageFailure('--classes is missing: the file with the classes of retention')
+  if (path === undefined || path === '')
+    throw usageFailure('--classes is missing: the file with the classes of retention')
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -73,9 +75,12 @@ function readClasses(path: string | undefined): readonly RetentionClass[] {
 }
 
 function planLines({ due, kept, counts, nextDueAt }: RetentionPlan): string[] {
-  const lines = due.slice(0, LISTED_MAX).map((each) => `due  ${each.run}  ${each.class}  since ${each.since}  ${each.events} events`)
+  const lines = due
+    .slice(0, LISTED_MAX)
+    .map((each) => `due  ${each.run}  ${each.class}  since ${each.since}  ${each.events} events`)
   if (due.length > LISTED_MAX) lines.push(`... and ${due.length - LISTED_MAX} more`)
-  for (const { run: name, why, hold } of kept.slice(0, LISTED_MAX)) lines.push(`kept  ${name}  ${why}${hold === undefined ? '' : `  ${hold}`}`)
+  for (const { run: name, why, hold } of kept.slice(0, LISTED_MAX))
+    lines.push(`kept  ${name}  ${why}${hold === undefined ? '' : `  ${hold}`}`)
   const counted = Object.entries(counts).map(([what, count]) => `${count} ${what}`)
   lines.push(counted.join(', '))
   if (nextDueAt !== undefined) lines.push(`the next run is due at ${nextDueAt}`)

@@ -24,7 +24,13 @@ export type KeptBecause = (typeof KEPT_BECAUSE)[number]
 
 export type Retained =
   | { readonly kind: 'due'; readonly class: string; readonly since: string }
-  | { readonly kind: 'kept'; readonly why: KeptBecause; readonly class?: string; readonly dueAt?: string; readonly hold?: string }
+  | {
+      readonly kind: 'kept'
+      readonly why: KeptBecause
+      readonly class?: string
+      readonly dueAt?: string
+      readonly hold?: string
+    }
 
 export interface RetentionAt {
   readonly tenant: string
@@ -42,10 +48,17 @@ export function judgeRetention(run: RetainedRun, { tenant, classes, nowMs, holdO
   const of = { class: found.class }
   const dueMs = Date.parse(run.updatedAt) + found.keep.atMost * DAY_MS
   // A time that cannot be read makes nothing due.
-  if (!(dueMs <= nowMs)) return { kind: 'kept', why: 'young', ...of, ...(Number.isNaN(dueMs) ? {} : { dueAt: new Date(dueMs).toISOString() }) }
+  if (!(dueMs <= nowMs))
+    return {
+      kind: 'kept',
+      why: 'young',
+      ...of,
+      ...(Number.isNaN(dueMs) ? {} : { dueAt: new Date(dueMs).toISOString() }),
+    }
   const hold = holdOn(run.runId)
   if (hold !== undefined) return { kind: 'kept', why: 'held', ...of, hold }
-  if (run.openCalls > 0 || run.inDoubtCalls > 0 || run.compensation === 'IN_DOUBT') return { kind: 'kept', why: 'in-doubt', ...of }
+  if (run.openCalls > 0 || run.inDoubtCalls > 0 || run.compensation === 'IN_DOUBT')
+    return { kind: 'kept', why: 'in-doubt', ...of }
   if (run.seal === 'invalid') return { kind: 'kept', why: 'damaged', ...of }
   return { kind: 'due', ...of, since: new Date(dueMs).toISOString() }
 }

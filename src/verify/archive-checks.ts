@@ -37,7 +37,11 @@ export class ArchiveChecks {
   readonly #seen = new Map<string, Map<string, Seen>>()
 
   /** Takes an event whose seal is valid. */
-  takeRecord(type: string, { tenant, stream }: { readonly tenant: string; readonly stream: string }, data: string): void {
+  takeRecord(
+    type: string,
+    { tenant, stream }: { readonly tenant: string; readonly stream: string },
+    data: string,
+  ): void {
     if (type !== 'RunsArchived' || stream !== ledgerStream(tenant)) return
     const body = EVENTS.RunsArchived.schema.safeParse(parseJsonOrUndefined(data)).data
     // Of two records of one name the first counts: what was moved before the second is not in it.
@@ -69,7 +73,8 @@ export class ArchiveChecks {
     const archived: { archive: string; events: number }[] = []
     for (const [archive, streams] of this.#seen) {
       const recorded = this.#recorded.get(archive)
-      for (const [stream, seen] of streams) if (!isNamed(recorded, stream, seen)) faults.push(unrecorded(archive, stream))
+      for (const [stream, seen] of streams)
+        if (!isNamed(recorded, stream, seen)) faults.push(unrecorded(archive, stream))
       const events = sumOf(streams, (seen) => seen.events)
       const unread = sumOf(streams, (seen) => seen.unread)
       if (recorded !== undefined) archived.push({ archive, events })
@@ -78,7 +83,9 @@ export class ArchiveChecks {
     for (const { archive, digest, bytes } of this.#recorded.values()) {
       const found = await find?.(archive)
       if (found === undefined) continue
-      const isNamedMissing = faults.some((fault) => fault.code === 'archive-missing' && fault.message.includes(`${archive}.jsonl`))
+      const isNamedMissing = faults.some(
+        (fault) => fault.code === 'archive-missing' && fault.message.includes(`${archive}.jsonl`),
+      )
       if (found === 'missing') {
         if (!isNamedMissing) faults.push(missing(archive, 0))
       } else if (found.digest !== digest || found.bytes !== bytes) faults.push(damaged(archive, found.bytes, bytes))

@@ -152,7 +152,9 @@ export async function checkArchive(places: Places, runs: readonly ArchivedRun[])
       }
     }
     if (rows.length - before !== events)
-      throw new ArchiveFileError(`${archive}.jsonl holds more events of the run ${run} than the store: nothing was moved`)
+      throw new ArchiveFileError(
+        `${archive}.jsonl holds more events of the run ${run} than the store: nothing was moved`,
+      )
   }
   const trailer = await next()
   const end = await lines.next()

@@ -4,8 +4,8 @@
  */
 import { runStream } from '../../../schemas/names.ts'
 import { ARCHIVED_RUNS_MAX, type RetentionClass } from '../../../schemas/retention.ts'
-import { refusal, type Refusal } from '../../domain/refusal.ts'
-import { type KeptBecause, judgeRetention, type RetainedRun } from '../../domain/retention.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { judgeRetention, type KeptBecause, type RetainedRun } from '../../domain/retention.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import { makeFolder } from '../../signing/durable-file.ts'
 import { type EventStore, readOne } from '../../store/event-store.ts'

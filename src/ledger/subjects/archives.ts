@@ -35,7 +35,9 @@ export interface RecordedArchives {
 
 export interface Archives {
   /** The archives on record, and the active holds: id of the hold on a run, undefined if none covers it. */
-  of(caller: Caller): Promise<Answered<{ readonly archives: RecordedArchives; readonly holdOn: (run: string) => string | undefined }>>
+  of(
+    caller: Caller,
+  ): Promise<Answered<{ readonly archives: RecordedArchives; readonly holdOn: (run: string) => string | undefined }>>
   /** Records a file that was written and checked, then moves these bodies out of the store. Refused (`held`) if a hold covers one of the runs by now. */
   archive(caller: Caller, body: ArchiveBody, rows: readonly MovedRow[]): Promise<Answered<ArchiveBody>>
   /** Moves the bodies of the last archive on record, as after a crash between its record and the move. */
@@ -56,7 +58,10 @@ export interface ArchivesDeps {
 const NONE: RecordedArchives = { count: 0, runs: 0, last: undefined, names: new Set() }
 
 /** The archives after one more event whose seal is valid. */
-export function withArchive(known: RecordedArchives, { header: text, data }: Pick<ReadRecord, 'header' | 'data'>): RecordedArchives {
+export function withArchive(
+  known: RecordedArchives,
+  { header: text, data }: Pick<ReadRecord, 'header' | 'data'>,
+): RecordedArchives {
   const read = readHeader(text)
   if (!read.ok || read.header.type !== 'RunsArchived') return known
   const { v: _, ...body } = EVENTS.RunsArchived.schema.parse(parseJsonOrUndefined(data))

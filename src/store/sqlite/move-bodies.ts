@@ -10,9 +10,7 @@ import { EVENTS_UPDATE } from './schema.ts'
 export function moveBodies(db: Database, { archive, rows }: MovedBodies): void {
   const move = db.transaction(() => {
     db.exec('DROP TRIGGER events_update')
-    const update = db.prepare(
-      `UPDATE events SET salt = x'', data = ? WHERE position = ? AND octet_length(salt) > 0`,
-    )
+    const update = db.prepare(`UPDATE events SET salt = x'', data = ? WHERE position = ? AND octet_length(salt) > 0`)
     for (const { position, offset, bytes } of rows) {
       const { changes } = update.run(placeText({ archive, offset, bytes }), BigInt(position))
       if (changes !== 1) throw new Error(`the event at position ${position} has no body that could be moved`)

@@ -17,7 +17,7 @@ import { tempFolder } from '../../support/temp-folder.ts'
 const test = suite('retention of a store in a file')
 
 const caller: Caller = { tenant: 'default', actor: 'tester' }
-const CLASSES = { retention: [{ class: 'all', keep: { atMost: 0 }, then: 'archive' }] }
+const CLASSES = { retention: [{ class: 'all', keep: { atMost: 0 }, action: 'archive' }] }
 /** Compresses badly and is found nowhere else. */
 const marked = (run: string): string => `what only ${run} says `.repeat(400)
 
@@ -71,7 +71,9 @@ test('a pass moves the bodies of ended runs to a file, and every proof from befo
   writeFileSync(checkpoint, (await runInProcess(['checkpoint', '--data', data])).stdout)
   const bundle = join(data, 'before.tar')
   assert.is((await runInProcess(['export', '--data', data, '--run', 'one', '--bundle', '--out', bundle])).code, 0)
-  const plan = JSON.parse((await runInProcess(['retention', 'plan', '--data', data, '--classes', classes, '--json'])).stdout)
+  const plan = JSON.parse(
+    (await runInProcess(['retention', 'plan', '--data', data, '--classes', classes, '--json'])).stdout,
+  )
   assert.equal(plan.due.map(({ run }: { run: string }) => run).sort(), ['one', 'two'])
   assert.equal([plan.counts.open, plan.kept[0].run, plan.kept[0].why], [1, 'held', 'held'])
 
@@ -94,7 +96,10 @@ test('a pass moves the bodies of ended runs to a file, and every proof from befo
   const replay = await runInProcess(['replay', 'one', '--data', data])
   assert.is(replay.code, 0, replay.stdout + replay.stderr)
   assert.match((await runInProcess(['export', '--data', data, '--run', 'one'])).stdout, /what only one says/)
-  assert.match((await runInProcess(['retention', 'run', '--data', data, '--classes', classes])).stdout, /nothing is due/)
+  assert.match(
+    (await runInProcess(['retention', 'run', '--data', data, '--classes', classes])).stdout,
+    /nothing is due/,
+  )
 })
 
 test('an archive that is gone or altered is named by verify, and never read as absence (LIFE-56)', async () => {
@@ -124,10 +129,10 @@ test('a body that was taken out of the store without a record is TAMPERED, whate
   const db = new Sqlite(at.store)
   const trigger = db.prepare(`SELECT sql FROM sqlite_schema WHERE name = 'events_update'`).pluck().get() as string
   db.exec('DROP TRIGGER events_update')
-  const place = db.prepare(`SELECT data FROM events WHERE octet_length(salt) = 0 LIMIT 1`).pluck().get()
+  const moved = db.prepare(`SELECT data FROM events WHERE octet_length(salt) = 0 LIMIT 1`).pluck().get()
   db.prepare(
     `UPDATE events SET salt = x'', data = ? WHERE stream_id = (SELECT id FROM streams WHERE name = 'run-default.held')`,
-  ).run(String(place).replace('000001', '000009'))
+  ).run(String(moved).replace('000001', '000009'))
   db.exec(trigger)
   db.close()
   const { code, answer } = await verdictOf(at)
@@ -163,9 +168,15 @@ for (const step of ['before', 'between', 'behind'] as const) {
     assert.is((await verdictOf(at)).code, 0)
     const { stdout } = await runInProcess(['retention', 'run', '--data', data, '--classes', at.classes, '--json'])
     const [made] = JSON.parse(stdout).archives
-    assert.equal([made?.archive, made?.isFinished], step === 'behind' ? [undefined, undefined] : ['default-000001', step === 'between' || undefined])
+    assert.equal(
+      [made?.archive, made?.isFinished],
+      step === 'behind' ? [undefined, undefined] : ['default-000001', step === 'between' || undefined],
+    )
     const { code, answer } = await verdictOf(at)
-    assert.equal([code, (answer.archived as { archive: string }[]).map(({ archive }) => archive)], [0, ['default-000001']])
+    assert.equal(
+      [code, (answer.archived as { archive: string }[]).map(({ archive }) => archive)],
+      [0, ['default-000001']],
+    )
   })
 }
 
