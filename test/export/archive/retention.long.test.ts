@@ -70,7 +70,7 @@ test('a pass moves the bodies of ended runs to a file, and every proof from befo
   const checkpoint = join(data, 'before.checkpoint')
   writeFileSync(checkpoint, (await runInProcess(['checkpoint', '--data', data])).stdout)
   const bundle = join(data, 'before.tar')
-  assert.is((await runInProcess(['export', '--data', data, '--run', 'one', '--bundle', '--out', bundle])).code, 0)
+  assert.is((await runInProcess(['export', '--data', data, '--run', 'one', '--bundle', bundle])).code, 0)
   const plan = JSON.parse(
     (await runInProcess(['retention', 'plan', '--data', data, '--classes', classes, '--json'])).stdout,
   )
