@@ -15,7 +15,6 @@ export const RunsArchived = eventType({
   activity: 'update',
   rating: { verdict: null, outcome: 'success', severity: 'low' },
   facts: [],
-  notable: true,
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),

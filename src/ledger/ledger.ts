@@ -27,7 +27,7 @@ import type { Notices } from './read/notices.ts'
 import type { UnreadableRun } from './read/unreadable.ts'
 import type { ReservationsPage, RunAt, RunPage } from './run-at.ts'
 import type { ServiceReads, ServiceRecord } from './service.ts'
-import type { Archives } from './subjects/archives.ts'
+import type { Archives } from './subjects/archive-records.ts'
 import type { Holds, Subjects } from './subjects/subjects.ts'
 import type { Tokens } from './tokens/tokens.ts'
 

@@ -3,19 +3,6 @@
  * stays in the row, and says with the digest that was sealed which body is the right one, so neither the row nor the archive has to be trusted.
  */
 
-import type { StoredRecord } from '../../schemas/header.ts'
-import { StoreUnavailableError } from './event-store.ts'
-
-const RETRY_MS = 60_000
-
-/** For a file that is made from the bodies of all events. Throws `StoreUnavailableError` if one is in an archive that is not there. */
-export function requireBodies(page: readonly StoredRecord[]): void {
-  const away = page.find(({ archive }) => archive?.isThere === false)?.archive
-  if (away === undefined) return
-  const message = `the archive ${away.name}.jsonl is not in its folder, or cannot be read, and this is being made anew from all events: put the file back there`
-  throw new StoreUnavailableError(message, RETRY_MS)
-}
-
 /** What the rows of one archive get in place of salt and body. */
 export interface MovedBodies {
   /** Name of the archive: its file without the extension. */

@@ -2,47 +2,18 @@
  * @module The archives of a tenant as the ledger records them (LIFE-51), and the one step in which bodies leave the store: under the same lock as legal holds
  * and erasures, after the record is durable.
  */
-import type { EventBody } from '../../../schemas/events.ts'
-import { EVENTS } from '../../../schemas/events.ts'
-import { type Json, parseJsonOrUndefined } from '../../../schemas/json.ts'
+import type { Json } from '../../../schemas/json.ts'
 import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import { refusal } from '../../domain/refusal.ts'
-import { readHeader } from '../../signing/header-reader.ts'
 import type { MovedRow } from '../../store/archived-body.ts'
-import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import type { EventStore } from '../../store/event-store.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import { TenantFold, type TenantFoldDeps } from '../read/tenant-fold.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
+import { type Archives, NO_ARCHIVES, type RecordedArchives, withArchive } from './archive-records.ts'
 import { type Hold, type HoldRecords, type Holds, holdOn } from './hold-records.ts'
 import type { Answered } from './subjects.ts'
-
-export type ArchiveBody = EventBody<'RunsArchived'>
-
-/** An archive on record. */
-export interface ArchiveOnRecord extends Omit<ArchiveBody, 'v'> {
-  readonly at: string
-  readonly by: string
-}
-
-/** What archives and holds of a tenant are on record. The last archive has its runs, whose bodies may not be moved yet. */
-export interface RecordedArchives {
-  readonly count: number
-  readonly runs: number
-  readonly last: ArchiveOnRecord | undefined
-  readonly names: ReadonlySet<string>
-}
-
-export interface Archives {
-  /** The archives on record, and the active holds: id of the hold on a run, undefined if none covers it. */
-  of(
-    caller: Caller,
-  ): Promise<Answered<{ readonly archives: RecordedArchives; readonly holdOn: (run: string) => string | undefined }>>
-  /** Records a file that was written and checked, then moves these bodies out of the store. Refused (`held`) if a hold covers one of the runs by now. */
-  archive(caller: Caller, body: ArchiveBody, rows: readonly MovedRow[]): Promise<Answered<ArchiveBody>>
-  /** Moves the bodies of the last archive on record, as after a crash between its record and the move. */
-  finish(caller: Caller, last: ArchiveOnRecord, rows: readonly MovedRow[]): Promise<Answered<ArchiveOnRecord>>
-}
 
 export interface ArchivesDeps {
   readonly store: EventStore
@@ -53,25 +24,6 @@ export interface ArchivesDeps {
   readonly runsOf?: ((keyId: string) => readonly string[]) | undefined
   /** Keeps holds and erasures out meanwhile. */
   readonly alone: <T>(work: () => Promise<T>) => Promise<T>
-}
-
-const NONE: RecordedArchives = { count: 0, runs: 0, last: undefined, names: new Set() }
-
-/** The archives after one more event whose seal is valid. */
-export function withArchive(
-  known: RecordedArchives,
-  { header: text, data }: Pick<ReadRecord, 'header' | 'data'>,
-): RecordedArchives {
-  const read = readHeader(text)
-  if (!read.ok || read.header.type !== 'RunsArchived') return known
-  const { v: _, ...body } = EVENTS.RunsArchived.schema.parse(parseJsonOrUndefined(data))
-  const { time: at, actor, principal } = read.header
-  return {
-    count: known.count + 1,
-    runs: known.runs + body.runs.length,
-    last: { ...body, at, by: principal ?? actor },
-    names: new Set([...known.names, body.archive]),
-  }
 }
 
 /** Finds the hold that covers a run: placed on it, on the tenant, or on a subject of which something is kept in the run. */
@@ -86,7 +38,11 @@ function holdsOnRuns(holds: Holds, runsOf: ArchivesDeps['runsOf']): (run: string
 }
 
 export function openArchives({ store, facts, holds, folding, alone, runsOf }: ArchivesDeps): Archives {
-  const records = new TenantFold<RecordedArchives>(folding, { none: NONE, withEvent: withArchive, mayBe: 'an archive' })
+  const records = new TenantFold<RecordedArchives>(folding, {
+    none: NO_ARCHIVES,
+    withEvent: withArchive,
+    mayBe: 'an archive',
+  })
   const within = async <T>(caller: Caller, work: () => Promise<Answered<T>>): Promise<Answered<T>> => {
     const outside = ofWholeTenant(caller)
     if (outside !== undefined) return { ok: false, refusal: outside }
