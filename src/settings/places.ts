@@ -42,9 +42,6 @@ export const LOSS_SUFFIX = '.lost'
 /** Appended to the name of the store's file, for the list of erasures. */
 export const ERASURES_SUFFIX = '.erasures'
 
-/** Appended to the name of the store's file, for the folder of its archives. */
-export const ARCHIVES_SUFFIX = '.archives'
-
 const EVENTSTORE_URL = /^(esdb|kurrentdb)(\+discover)?:\/\//
 
 const POSTGRES_URL = /^postgres(ql)?:\/\//
