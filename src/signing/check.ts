@@ -7,7 +7,7 @@ import { readHeader } from './header-reader.ts'
 import { type KeyOrder, type RunKeys, ringIndex } from './key-ring.ts'
 import type { ReadHeader } from './plain-header.ts'
 import { headerMac } from './seal.ts'
-import { isRunStream, streamTenant } from './stream-tenant.ts'
+import { isArchivable, streamTenant } from './stream-tenant.ts'
 
 export type FaultCode =
   | 'header-not-json'
@@ -63,7 +63,7 @@ export interface CheckKeys {
   readonly runKeys: RunKeys
   /** Default `full`. */
   readonly depth?: CheckDepth
-  /** Accept the event of a run whose body is in an archive that is not there: its header alone is checked. For a reader that needs no body. */
+  /** Accept an event whose body is in an archive that is elsewhere: its header alone is checked. For a reader that needs no body, or asks for it separately. */
   readonly headersSuffice?: boolean
 }
 
@@ -183,9 +183,10 @@ function checkData(
   faults: Fault[],
 ): void {
   const { archive } = record
-  if (archive?.isThere === false) {
+  // Nothing else is ever archived: elsewhere such a row was forged.
+  if (archive?.isThere === false && isArchivable(header.stream)) {
     const message = `its body is in the archive ${archive.name}.jsonl, which is not in its folder, or cannot be read: put it back there`
-    if (!headersSuffice || !isRunStream(header.stream)) faults.push({ code: 'archive-missing', message })
+    if (!headersSuffice) faults.push({ code: 'archive-missing', message })
     return
   }
   if (sealedDigest(record) !== header.dataDigest) {

@@ -11,9 +11,10 @@ export function isValueStream(stream: string): boolean {
   return stream.startsWith('value-') && parseStream(stream)?.kind === 'value'
 }
 
-/** Whether the stream holds the events of a run: only their bodies are archived. */
-export function isRunStream(stream: string): boolean {
-  return parseStream(stream)?.kind === 'run'
+/** Whether bodies of the stream may be in an archive: those of runs, and their large values. */
+export function isArchivable(stream: string): boolean {
+  const kind = parseStream(stream)?.kind
+  return kind === 'run' || kind === 'value'
 }
 
 /** Tenant of the log that holds the stream's events as leaves; undefined if no log does. */

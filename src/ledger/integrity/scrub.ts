@@ -154,7 +154,7 @@ export class Scrub implements Disposable {
   }
 
   #faultOf(record: ReadRecord, row: LeafRow | undefined): Pick<SealFault, 'code' | 'message'> | undefined {
-    const [fault] = sealFaults(this.#deps.sealer, record).filter(({ code }) => code !== 'archive-missing')
+    const [fault] = sealFaults(this.#deps.sealer, record)
     if (fault !== undefined || row === undefined) return fault
     const hash = this.#deps.logStore && leafHashAt(this.#deps.logStore, row)
     const isAnother = hash !== undefined && !sameHash(hash, digestBytes(recordDigest(record.header)))
