@@ -5,7 +5,21 @@ import { RUN_STATUSES } from './run-status.ts'
 
 /** Name of an archive: the tenant, a hyphen, six digits. */
 export const ARCHIVE_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}-\d{6}$/
+const DIGITS = 6
+
+/** The name of a tenant's archive of this number. */
+export function archiveName(tenant: string, number: number): string {
+  return `${tenant}-${String(number).padStart(DIGITS, '0')}`
+}
+
+/** The number in the name of an archive. */
+export function archiveNumber(name: string): number {
+  return Number(name.slice(-DIGITS))
+}
+
 export const ARCHIVED_RUNS_MAX = 500
+/** Large values of one archive; those beyond it stay in the store. */
+export const ARCHIVED_VALUES_MAX = 10_000
 
 const DAYS_MAX = 36_500
 const CLASSES_MAX = 100

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, RunId } from '../names.ts'
-import { ARCHIVE_PATTERN, ARCHIVED_RUNS_MAX, ClassName } from '../retention.ts'
+import { ARCHIVE_PATTERN, ARCHIVED_RUNS_MAX, ARCHIVED_VALUES_MAX, ClassName } from '../retention.ts'
 
 const Count = z.int().min(0)
 
@@ -23,13 +23,15 @@ export const RunsArchived = eventType({
     /** SHA-256 of the whole file, and its length. */
     digest: Digest,
     bytes: Count,
-    /** Number of events in it. */
+    /** Number of events in it, with the parts of large values. */
     events: Count,
     /** The archived runs, each with the number of its first events that are in the archive. */
     runs: z
       .array(z.strictObject({ run: RunId, events: z.int().min(1) }))
       .min(1)
       .max(ARCHIVED_RUNS_MAX),
+    /** Digests of the large values of these runs that are in it, too. */
+    values: z.array(Digest).max(ARCHIVED_VALUES_MAX).optional(),
     /** Names of the classes of retention that say so. */
     classes: z.array(ClassName).min(1),
     /** Size and root of the tenant's log when the archive was written; null if no log is kept or it has stopped. */

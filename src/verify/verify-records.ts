@@ -204,6 +204,7 @@ class Verification {
   #asArchived(record: PlacedRecord, judged: Judged): Judged {
     if (record.archive === undefined) return judged
     this.#archives.takeMoved(record)
+    if (!record.archive.isThere && isValueStream(record.stream)) this.#values.leave(record.stream)
     return { ...judged, faults: judged.faults.filter(({ code }) => code !== 'archive-missing') }
   }
 
@@ -334,9 +335,9 @@ class Verification {
     for (const fault of faults) this.#report(fault)
     this.#unchecked.push(...unchecked)
     const { facts, disclosedRuns } = this.#rules
-    const { values, unnamed, named } = this.#values
-    if (this.#options.wholeStore !== true && named > 0)
-      this.#unchecked.push(`large values: ${named} are named and lie in the store of the ledger`)
+    const { values, unnamed, elsewhere } = this.#values
+    if (this.#options.wholeStore !== true && elsewhere > 0)
+      this.#unchecked.push(`large values: ${elsewhere} are named and lie in the store of the ledger`)
     if (disclosedRuns > 0) this.#unchecked.push(disclosedText(disclosedRuns))
     return {
       verdict: this.#verdict,

@@ -337,6 +337,7 @@ const TENANT_BODIES = {
         { run: 'settled-1', events: 5 },
         { run: 'settled-2', events: 7 },
       ],
+      values: [digest('a large value')],
       classes: ['after-a-year'],
       treeSize: 40,
       root: digest('root'),

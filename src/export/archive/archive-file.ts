@@ -1,12 +1,13 @@
 /**
- * @module The file of an archive: the events of whole runs as lines of an export, with a head and a signed trailer, so that `verify` reads it as an export
- * (LIFE-51). It is durable before anything refers to it, and is read again and compared, line by line, with the events in the store.
+ * @module The file of an archive: the events of whole runs, and the large values that they name, as lines of an export, with a head and a signed trailer, so
+ * that `verify` reads it as an export (LIFE-51). It is durable before anything refers to it, and is read again and compared, line by line, with the events in the store.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { type FileHandle, open, rename } from 'node:fs/promises'
+import { type FileHandle, link, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runStream } from '../../../schemas/names.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { ARCHIVED_VALUES_MAX } from '../../../schemas/retention.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { syncPlaced } from '../../signing/durable-file.ts'
@@ -14,6 +15,7 @@ import type { MovedRow } from '../../store/archived-body.ts'
 import { readLines } from '../../verify/read-lines.ts'
 import { exportDigest, exportHead, exportLine, exportTrailer, recordText } from '../jsonl.ts'
 import { signedTrailer } from '../signed-trailer.ts'
+import { valueNamedBy } from '../value-named-by.ts'
 
 const OWNER_ONLY = 0o600
 const LINE_MAX_BYTES = 64 * 1024 * 1024
@@ -40,10 +42,18 @@ export interface ArchivedRun {
   readonly events: number
 }
 
+/** What an archive holds. */
+export interface ArchiveContents {
+  readonly runs: readonly ArchivedRun[]
+  /** Digests of the large values of these runs, in the order of the file. */
+  readonly values: readonly string[]
+}
+
 /** A file that was read again and compared with the store. */
 export interface CheckedArchive {
   readonly digest: string
   readonly bytes: number
+  /** Number of its events, with the parts of large values. */
   readonly events: number
   readonly rows: readonly MovedRow[]
 }
@@ -60,29 +70,28 @@ export const archivePath = ({ folder, archive }: Pick<Places, 'folder' | 'archiv
   join(folder, `${archive}.jsonl`)
 
 /**
- * Writes the runs, in this order, and puts the file in its place once it is durable; a file of that name that is not on record is replaced. Throws
- * `UnsoundRunError`, and the errors of the file system.
+ * Writes the runs, in this order, and puts the file in its place once it is durable. Throws `UnsoundRunError`, and the errors of the file system: `EEXIST` if
+ * there is a file of that name, which is never replaced.
  */
-export async function writeArchive(places: Places, runs: readonly string[]): Promise<readonly ArchivedRun[]> {
+export async function writeArchive(places: Places, runs: readonly string[]): Promise<ArchiveContents> {
   const path = archivePath(places)
-  const file = await open(`${path}.part`, 'w', OWNER_ONLY)
-  let written: readonly ArchivedRun[]
+  const part = `${path}.part`
+  const file = await open(part, 'w', OWNER_ONLY)
+  let written: ArchiveContents
   try {
     written = await writeLines(file, places, runs)
     await file.sync()
   } finally {
     await file.close()
   }
-  await rename(`${path}.part`, path)
+  await link(part, path)
+  await rm(part)
   syncPlaced(path)
   return written
 }
 
-async function writeLines(
-  file: FileHandle,
-  { ledger, caller, archive }: Places,
-  runs: readonly string[],
-): Promise<readonly ArchivedRun[]> {
+async function writeLines(file: FileHandle, places: Places, runs: readonly string[]): Promise<ArchiveContents> {
+  const { ledger, caller, archive } = places
   const digest = exportDigest()
   const put = async (text: string): Promise<void> => {
     digest.update(text)
@@ -91,10 +100,13 @@ async function writeLines(
   const filter = { archive }
   await put(exportHead(filter))
   const written: ArchivedRun[] = []
+  const values = new Set<string>()
+  let lines = 0
   for (const run of runs) {
     let events = 0
-    for await (const page of soundPages(ledger, caller, { run })) {
-      events += page.length
+    for await (const { page, isOfRun } of contentsOf(places, { run }, values)) {
+      if (isOfRun) events += page.length
+      lines += page.length
       await put(page.map(({ texts }) => exportLine(texts)).join(''))
     }
     if (events === 0) throw new UnsoundRunError(run, 'the store holds no event of it')
@@ -103,26 +115,71 @@ async function writeLines(
   const { tree } = await ledger.exports.pin(caller, {})
   const trailer = signedTrailer(ledger, caller, {
     ...{ ledgerId: ledger.ledgerId, tenant: caller.tenant, run: null, filter },
-    ...{ events: sumOf(written), digest: digest.text(), asOf: tree?.eventId ?? null },
+    ...{ events: lines, digest: digest.text(), asOf: tree?.eventId ?? null },
     ...{ treeSize: tree?.size ?? null, root: tree?.root ?? null },
   })
   await file.appendFile(exportTrailer(trailer))
-  return written
+  return { runs: written, values: [...values] }
 }
 
-/** The events of a run from its first one, each of which was checked. Throws `UnsoundRunError`. */
-async function* soundPages(
-  ledger: Ledger,
-  caller: Caller,
-  { run, to }: { readonly run: string; readonly to?: number },
-): AsyncGenerator<readonly LedgerEvent[]> {
+interface RunRange {
+  readonly run: string
+  /** Revision of the last event; the last one of the run if absent. */
+  readonly to?: number
+}
+
+interface Contents {
+  readonly page: readonly LedgerEvent[]
+  /** Events of the run, rather than parts of a large value. */
+  readonly isOfRun: boolean
+}
+
+/**
+ * The events of a run from its first one, then the large values that they name and that are not among `values` yet, which they are added to. Each was
+ * checked. Throws `UnsoundRunError`.
+ */
+async function* contentsOf(
+  { ledger, caller }: Pick<Places, 'ledger' | 'caller'>,
+  { run, to }: RunRange,
+  values: Set<string>,
+): AsyncGenerator<Contents> {
   const found = await ledger.runEvents(caller, run, { from: 0, ...(to !== undefined && { to }) })
   if (!found.ok) throw new UnsoundRunError(run, found.refusal.detail)
+  const named = new Set<string>()
+  for await (const page of sound(found.value, run)) {
+    for (const event of page) {
+      const digest = valueNamedBy(event)
+      if (digest !== undefined && !values.has(digest)) named.add(digest)
+    }
+    yield { page, isOfRun: true }
+  }
+  for (const digest of named) {
+    if (values.size >= ARCHIVED_VALUES_MAX) return
+    let [parts, expected] = [0, -1]
+    for await (const page of sound(ledger.archives.valueParts(caller, digest), run)) {
+      const { run: owner, parts: all }: JsonObject = page[0]?.data ?? {}
+      expected = owner === run ? Number(all) : 0
+      // The value of another run stays with that run.
+      if (owner !== run) break
+      parts += page.length
+      yield { page, isOfRun: false }
+    }
+    if (parts !== expected) throw new UnsoundRunError(run, `the large value ${digest} that it names is not whole`)
+    if (parts > 0) values.add(digest)
+  }
+}
+
+/** Checks that each event of a stream from its first one is there, and verifies. */
+async function* sound(
+  pages: AsyncIterable<readonly LedgerEvent[]>,
+  run: string,
+): AsyncGenerator<readonly LedgerEvent[]> {
   let next = 0
-  for await (const page of found.value) {
+  for await (const page of pages) {
     for (const { seal, header } of page) {
-      if (seal !== 'valid') throw new UnsoundRunError(run, `its event ${header.revision} does not verify`)
-      if (header.revision !== next) throw new UnsoundRunError(run, `its event ${next} is missing`)
+      const place = `${header.stream} @ ${next}`
+      if (header.revision !== next) throw new UnsoundRunError(run, `${place} is missing`)
+      if (seal !== 'valid') throw new UnsoundRunError(run, `${place} does not verify`)
       next += 1
     }
     yield page
@@ -130,37 +187,40 @@ async function* soundPages(
 }
 
 /** Reads the file, and compares each line with the event in the store, whose seal is checked. Throws `ArchiveFileError` and `UnsoundRunError`. */
-export async function checkArchive(places: Places, runs: readonly ArchivedRun[]): Promise<CheckedArchive> {
+export async function checkArchive(
+  places: Places,
+  { runs, values: recorded }: ArchiveContents,
+): Promise<CheckedArchive> {
   const lines = linesOf(archivePath(places))
   const next = async (): Promise<FileLine | undefined> => {
     const read = await lines.next()
     return read.done === true ? undefined : read.value
   }
   await next()
-  const { ledger, caller, archive } = places
+  const { archive } = places
   const rows: MovedRow[] = []
+  const values = new Set<string>()
   for (const { run, events } of runs) {
-    const before = rows.length
-    for await (const page of soundPages(ledger, caller, { run, to: events - 1 })) {
-      for (const event of page) {
-        const line = await next()
-        if (line?.text !== recordText(event.texts))
-          throw new ArchiveFileError(
-            `${archive}.jsonl does not hold ${runStream(caller.tenant, run)} @ ${event.header.revision} as the store does: nothing was moved out of the store; look at the disk`,
-          )
-        rows.push({ position: event.position, offset: line.offset, bytes: line.bytes })
-      }
+    let found = 0
+    for await (const { page, isOfRun } of contentsOf(places, { run, to: events - 1 }, values)) {
+      if (isOfRun) found += page.length
+      for (const event of page) rows.push(rowOf(event, await next(), archive))
     }
-    if (rows.length - before !== events)
-      throw new ArchiveFileError(
-        `${archive}.jsonl holds more events of the run ${run} than the store: nothing was moved`,
-      )
+    if (found !== events) throw new ArchiveFileError(`the store has fewer events of the run ${run} than ${archive}.jsonl`)
   }
+  const isSame = values.size === recorded.length && recorded.every((digest) => values.has(digest))
+  if (!isSame) throw new ArchiveFileError(`${archive}.jsonl does not hold the large values that its runs name`)
   const trailer = await next()
   const end = await lines.next()
   if (trailer?.text.startsWith('{"trailer":') !== true || end.done !== true)
-    throw new ArchiveFileError(`${archive}.jsonl does not end with its trailer: nothing was moved out of the store`)
+    throw new ArchiveFileError(`${archive}.jsonl does not end with its trailer`)
   return { ...end.value, events: rows.length, rows }
+}
+
+function rowOf(event: LedgerEvent, line: FileLine | undefined, archive: string): MovedRow {
+  if (line?.text === recordText(event.texts)) return { position: event.position, offset: line.offset, bytes: line.bytes }
+  const { stream, revision } = event.header
+  throw new ArchiveFileError(`${archive}.jsonl does not hold ${stream} @ ${revision} as the store does: look at the disk`)
 }
 
 interface FileLine {
@@ -188,8 +248,4 @@ async function* linesOf(path: string): AsyncGenerator<FileLine, { readonly diges
     }
   }
   return { digest: `sha256:${hash.digest('hex')}`, bytes: total }
-}
-
-function sumOf(runs: readonly ArchivedRun[]): number {
-  return runs.reduce((sum, { events }) => sum + events, 0)
 }

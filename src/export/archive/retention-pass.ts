@@ -2,14 +2,30 @@
  * @module A pass of retention over a tenant (LIFE-51 to LIFE-54): which runs are due, and why others stay; then archive after archive, each written, checked,
  * recorded, and only then moved out of the store. A pass that ended anywhere is finished by the next one.
  */
+import { existsSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { runStream } from '../../../schemas/names.ts'
-import { ARCHIVED_RUNS_MAX, type RetentionClass } from '../../../schemas/retention.ts'
+import {
+  ARCHIVE_PATTERN,
+  ARCHIVED_RUNS_MAX,
+  archiveName,
+  archiveNumber,
+  type RetentionClass,
+} from '../../../schemas/retention.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { judgeRetention, type KeptBecause, type RetainedRun } from '../../domain/retention.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import { makeFolder } from '../../signing/durable-file.ts'
 import { type EventStore, readOne } from '../../store/event-store.ts'
-import { type ArchivedRun, checkArchive, UnsoundRunError, writeArchive } from './archive-file.ts'
+import {
+  ArchiveFileError,
+  type ArchivedRun,
+  archivePath,
+  checkArchive,
+  UnsoundRunError,
+  writeArchive,
+} from './archive-file.ts'
 
 const PAGE = 500
 /** Events of one archive; a run is never divided. */
@@ -129,6 +145,7 @@ export async function runRetention(options: PassOptions): Promise<Passed> {
   const { store, folder } = options
   if (store.moveBodies === undefined) return { ok: false, refusal: unavailable }
   makeFolder(folder)
+  await removeParts(folder, options.caller.tenant)
   const archives: MadeArchive[] = []
   const finished = await finishLast(options)
   if (!finished.ok) return finished
@@ -170,43 +187,73 @@ function firstGroup(due: readonly DueRun[]): readonly DueRun[] {
 type Made<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }
 
 async function archiveGroup(options: PassOptions, group: readonly DueRun[]): Promise<Made<MadeArchive>> {
-  const { ledger, caller } = options
+  const { ledger, caller, folder } = options
   const found = await ledger.archives.of(caller)
   if (!found.ok) return found
-  const archive = `${caller.tenant}-${String(found.value.archives.count + 1).padStart(6, '0')}`
+  // Of a file that is on no record, as a pass leaves it that ended before the record, nothing is known: it is left alone.
+  const highest = Math.max(found.value.archives.highest, ...(await numbersIn(folder, caller.tenant)))
+  const archive = archiveName(caller.tenant, highest + 1)
   const places = { ...options, archive }
-  const runs = await writeArchive(
+  const contents = await writeArchive(
     places,
     group.map(({ run }) => run),
   )
-  const { rows, ...file } = await checkArchive(places, runs)
+  const { rows, ...file } = await checkArchive(places, contents)
   const { tree } = await ledger.exports.pin(caller, {})
+  const { runs, values } = contents
+  const classes = [...new Set(group.map((each) => each.class))]
   const body = {
-    ...{ v: 1 as const, archive, ...file, runs: [...runs], classes: [...new Set(group.map((each) => each.class))] },
+    ...{ v: 1 as const, archive, ...file, runs: [...runs], values: [...values], classes },
     ...{ treeSize: tree?.size ?? null, root: tree?.root ?? null },
   }
   const recorded = await ledger.archives.archive(caller, body, rows)
   return recorded.ok ? { ok: true, value: madeOf(archive, runs, file) } : recorded
 }
 
-/** After a crash the last archive may be on record, and its bodies still in the store. The file is compared with the store again. */
+/** Numbers of the files of a tenant's archives, on record or not. */
+async function numbersIn(folder: string, tenant: string): Promise<readonly number[]> {
+  return (await readdir(folder))
+    .filter((file) => isArchiveOf(tenant, file, '.jsonl'))
+    .map((file) => archiveNumber(file.slice(0, -'.jsonl'.length)))
+}
+
+/** Only this pass writes such files, and only while it owns the store. */
+async function removeParts(folder: string, tenant: string): Promise<void> {
+  for (const file of await readdir(folder))
+    if (isArchiveOf(tenant, file, '.jsonl.part')) await rm(join(folder, file), { force: true })
+}
+
+function isArchiveOf(tenant: string, file: string, ending: string): boolean {
+  const name = file.endsWith(ending) ? file.slice(0, -ending.length) : ''
+  return ARCHIVE_PATTERN.test(name) && name === archiveName(tenant, archiveNumber(name))
+}
+
+/**
+ * After a crash the last archive may be on record, and its bodies still in the store: they are moved if the file is still the one that was recorded, and no
+ * hold was placed meanwhile. If not, they are in the store, where they stay until a pass archives them anew.
+ */
 async function finishLast(options: PassOptions): Promise<Made<MadeArchive | undefined>> {
-  const { ledger, caller } = options
+  const { ledger, caller, folder } = options
   const found = await ledger.archives.of(caller)
   if (!found.ok) return found
   const { last } = found.value.archives
   const [first] = last?.runs ?? []
-  if (last === undefined || first === undefined || (await isArchived(options, first.run)))
-    return { ok: true, value: undefined }
-  const { rows, ...file } = await checkArchive({ ...options, archive: last.archive }, last.runs)
-  if (file.digest !== last.digest) return { ok: false, refusal: refusal('archive-missing', changed(last.archive)) }
+  const nothing = { ok: true, value: undefined } as const
+  if (last === undefined || first === undefined || (await isArchived(options, first.run))) return nothing
+  const places = { ...options, archive: last.archive }
+  if (!existsSync(archivePath({ folder, archive: last.archive }))) return nothing
+  const checked = await checkArchive(places, { runs: last.runs, values: last.values ?? [] }).catch(asUnfit)
+  if (checked?.digest !== last.digest) return nothing
+  const { rows, ...file } = checked
   const moved = await ledger.archives.finish(caller, last, rows)
-  if (!moved.ok) return moved
+  if (!moved.ok) return moved.refusal.code === 'held' ? nothing : moved
   return { ok: true, value: { ...madeOf(last.archive, last.runs, file), isFinished: true } }
 }
 
-const changed = (archive: string): string =>
-  `the archive ${archive}.jsonl is not the file that was recorded, and its bodies are still in the store: put back a copy of it; nothing was moved`
+function asUnfit(error: unknown): undefined {
+  if (error instanceof ArchiveFileError || error instanceof UnsoundRunError) return undefined
+  throw error
+}
 
 function madeOf(
   archive: string,

@@ -3,12 +3,15 @@
  * and erasures, after the record is durable.
  */
 import type { Json } from '../../../schemas/json.ts'
+import { valueStream } from '../../../schemas/names.ts'
 import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { MovedRow } from '../../store/archived-body.ts'
 import type { EventStore } from '../../store/event-store.ts'
+import { pacedPages } from '../../store/paced-pages.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import { shownEvent } from '../read/record-seal.ts'
 import { TenantFold, type TenantFoldDeps } from '../read/tenant-fold.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
 import { type Archives, NO_ARCHIVES, type RecordedArchives, withArchive } from './archive-records.ts'
@@ -77,6 +80,10 @@ export function openArchives({ store, facts, holds, folding, alone, runsOf }: Ar
           return { ok: true, value: body }
         }),
       ),
+    valueParts: async function* ({ tenant, pace }, digest) {
+      const pages = pacedPages(store.readStream(valueStream(tenant, digest)), pace)
+      for await (const page of pages) yield page.map((record) => shownEvent(folding.sealer, record))
+    },
     finish: (caller, last, rows) =>
       within(caller, () =>
         alone(async () => {
