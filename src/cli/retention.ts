@@ -14,12 +14,24 @@ import { silentLog } from '../ledger/effects.ts'
 import type { Settings } from '../settings/config.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import { archivesOf } from '../store/sqlite/archive-reader.ts'
+import { openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
+import { each } from './losses.ts'
 import { jsonLine, oneLine } from './shown.ts'
+import { printRows } from './table.ts'
 
 const LISTED_MAX = 100
+
+const COLUMNS = ['archive', 'at', 'by', 'runs', 'events', 'values', 'bytes', 'classes', 'digest']
+
+export async function listArchives(args: Arguments): Promise<number> {
+  await using api = await openApi(args)
+  const { items } = await api.get('/v1/archives')
+  await printRows(each(items), { columns: COLUMNS, json: args.has('json') })
+  return api.exitCode()
+}
 
 export async function planned(args: Arguments): Promise<number> {
   return withRetention(args, async (deps) => {

@@ -18,6 +18,7 @@ import { mountMcp } from './mount-mcp.ts'
 import { noRoute } from './no-route.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
 import type { HttpDeps, OpenRoute, Route } from './route.ts'
+import { archiveRoutes } from './routes/archives.ts'
 import { answerRoutes } from './routes/answers.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -63,6 +64,7 @@ const runRoutesAll = [
   ...answerRoutes,
   ...subjectRoutes,
   ...holdRoutes,
+  ...archiveRoutes,
   ...reviewRoutes,
   ...tokenRoutes,
 ]

@@ -57,6 +57,12 @@ function retention(program: CliCommand): void {
     jsonFlag('the answer as one JSON object'),
   ]
   group
+    .command('list')
+    .description('the archives on record: which files, when, by whom')
+    .flags(tenantFlag(), trustNothingFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .runs(async () => (await import('../retention.ts')).listArchives)
+  group
     .command('plan')
     .description('say what a pass would archive now, and why it would leave the rest; changes nothing')
     .flags(...flags())

@@ -1,4 +1,5 @@
 /** @module The archives of a tenant on record: what callers see of them, and a pure fold over the events of the tenant's ledger stream. */
+import type { ArchiveAnswer, ArchivesAnswer } from '../../../schemas/answers/archives.ts'
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { archiveNumber } from '../../../schemas/retention.ts'
@@ -17,12 +18,11 @@ export interface ArchiveOnRecord extends Omit<ArchiveBody, 'v'> {
   readonly by: string
 }
 
-/** What archives and holds of a tenant are on record. The last archive has its runs, whose bodies may not be moved yet. */
+/** The archives of a tenant on record, oldest first. The last one has its runs, whose bodies may not be moved yet. */
 export interface RecordedArchives {
-  readonly count: number
+  readonly list: readonly ArchiveAnswer[]
   /** The highest number of an archive's name, 0 if there is none. */
   readonly highest: number
-  readonly runs: number
   readonly last: ArchiveOnRecord | undefined
 }
 
@@ -31,6 +31,8 @@ export interface Archives {
   of(
     caller: Caller,
   ): Promise<Answered<{ readonly archives: RecordedArchives; readonly holdOn: (run: string) => string | undefined }>>
+  /** For callers: the archives on record. */
+  list(caller: Caller): Promise<Answered<ArchivesAnswer>>
   /** Records a file that was written and checked, then moves these bodies out of the store. Refused (`held`) if a hold covers one of the runs by now. */
   archive(caller: Caller, body: ArchiveBody, rows: readonly MovedRow[]): Promise<Answered<ArchiveBody>>
   /** The parts of a large value as they are stored, each with the result of its seal check. */
@@ -39,7 +41,7 @@ export interface Archives {
   finish(caller: Caller, last: ArchiveOnRecord, rows: readonly MovedRow[]): Promise<Answered<ArchiveOnRecord>>
 }
 
-export const NO_ARCHIVES: RecordedArchives = { count: 0, highest: 0, runs: 0, last: undefined }
+export const NO_ARCHIVES: RecordedArchives = { list: [], highest: 0, last: undefined }
 
 /** The archives after one more event whose seal is valid. */
 export function withArchive(
@@ -50,10 +52,14 @@ export function withArchive(
   if (!read.ok || read.header.type !== 'RunsArchived') return known
   const { v: _, ...body } = EVENTS.RunsArchived.schema.parse(parseJsonOrUndefined(data))
   const { time: at, actor, principal } = read.header
+  const last = { ...body, at, by: principal ?? actor }
   return {
-    count: known.count + 1,
+    list: [...known.list, summaryOf(last)],
     highest: Math.max(known.highest, archiveNumber(body.archive)),
-    runs: known.runs + body.runs.length,
-    last: { ...body, at, by: principal ?? actor },
+    last,
   }
+}
+
+function summaryOf({ archive, at, by, digest, bytes, events, runs, values = [], classes }: ArchiveOnRecord): ArchiveAnswer {
+  return { archive, at, by, digest, bytes, events, runs: runs.length, values: values.length, classes }
 }

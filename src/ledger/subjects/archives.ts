@@ -18,6 +18,8 @@ import { type Archives, NO_ARCHIVES, type RecordedArchives, withArchive } from '
 import { type Hold, type HoldRecords, type Holds, holdOn } from './hold-records.ts'
 import type { Answered } from './subjects.ts'
 
+const LISTED_MAX = 1_000
+
 export interface ArchivesDeps {
   readonly store: EventStore
   readonly facts: LedgerFacts
@@ -64,6 +66,11 @@ export function openArchives({ store, facts, holds, folding, alone, runsOf }: Ar
       within(caller, async () => {
         const on = holdsOnRuns(await holds.of(caller.tenant), runsOf)
         return { ok: true, value: { archives: await records.of(caller.tenant), holdOn: (run) => on(run)?.hold } }
+      }),
+    list: (caller) =>
+      within(caller, async () => {
+        const { list } = await records.of(caller.tenant)
+        return { ok: true, value: { items: list.slice(-LISTED_MAX).reverse(), total: list.length } }
       }),
     archive: (caller, body, rows) =>
       within(caller, () =>
