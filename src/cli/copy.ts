@@ -11,6 +11,7 @@ import { requireKeys } from '../settings/key-source.ts'
 import { type StorePlace, storePlace } from '../settings/places.ts'
 import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
+import { requireBodies } from '../store/archive-missing-error.ts'
 import type { Append, EventStore, ReadRecord, RecordPages } from '../store/event-store.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
@@ -132,6 +133,7 @@ class Copy {
 
   #verified(record: ReadRecord): AppendRecord {
     const { stream, revision, header, salt, data } = record
+    requireBodies([record])
     const checked = checkRecord(record, this.#expected.get(stream) ?? firstExpectation(stream), this.#keys)
     if (!checked.ok) {
       const reasons = checked.faults.map(({ code, message }) => `${code}: ${message}`).join('; ')

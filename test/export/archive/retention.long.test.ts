@@ -64,7 +64,7 @@ const verdictOf = async ({ data }: Place): Promise<{ readonly code: number; read
 
 const codesOf = (answer: JsonObject): unknown[] => (answer.faults as { code: string }[]).map(({ code }) => code)
 
-test('a pass moves the bodies of ended runs to a file, and every proof from before and the whole store verify (LIFE-50, LIFE-51, LIFE-52, LIFE-55)', async () => {
+test('a pass moves the bodies of ended runs to a file, and every proof from before and the whole store verify (LIFE-50, LIFE-51, LIFE-52, LIFE-55, LIFE-57)', async () => {
   using at = await place()
   const { data, classes } = at
   const checkpoint = join(data, 'before.checkpoint')
