@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
@@ -5,11 +6,14 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { RetentionClasses } from '../../../schemas/retention.ts'
+import { verifyTarget } from '../../../src/cli/verify-target.ts'
 import { openLedger } from '../../../src/compose/compose.ts'
 import { runRetention } from '../../../src/export/archive/retention-pass.ts'
 import { silentLog } from '../../../src/ledger/effects.ts'
 import type { Caller, Command, Ledger } from '../../../src/ledger/ledger.ts'
 import { readSettings } from '../../../src/settings/config.ts'
+import { readKeyFile } from '../../../src/signing/key-file.ts'
+import { createRunKeys } from '../../../src/signing/key-ring.ts'
 import { archivesOf } from '../../../src/store/sqlite/archive-reader.ts'
 import { runInProcess } from '../../support/in-process-command.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
@@ -104,6 +108,10 @@ test('a pass moves the bodies of ended runs to a file, and every proof from befo
     (await runInProcess(['retention', 'run', '--data', data, '--classes', classes])).stdout,
     /nothing is due/,
   )
+  const [row, ...more] = (await runInProcess(['retention', 'list', '--data', data, '--json'])).stdout.trim().split('\n')
+  const { archive: name, digest, runs, values } = JSON.parse(row ?? '')
+  const found = `sha256:${createHash('sha256').update(readFileSync(at.archive)).digest('hex')}`
+  assert.equal([name, digest, runs, values, more], ['default-000001', found, 2, 1, []])
 })
 
 test('an archive that is gone or altered is named by verify, and never read as absence (LIFE-56)', async () => {
@@ -129,7 +137,7 @@ test('an archive that is gone or altered is named by verify, and never read as a
   writeFileSync(archive, whole)
 })
 
-test('a body that was taken out of the store without a record is TAMPERED, whatever file it is in (LIFE-55)', async () => {
+test('a body that was taken out of the store without a record is TAMPERED, whatever file it is in (LIFE-55, A470)', async () => {
   using at = await place()
   assert.is((await runInProcess(['retention', 'run', '--data', at.data, '--classes', at.classes])).code, 0)
   const db = new Sqlite(at.store)
@@ -144,6 +152,93 @@ test('a body that was taken out of the store without a record is TAMPERED, whate
   const { code, answer } = await verdictOf(at)
   assert.equal([code, answer.verdict], [1, 'TAMPERED'])
   assert.ok(codesOf(answer).includes('archive-unrecorded'))
+})
+
+test('threads come to the same verdict over archived bodies, wherever the archive is, as one alone (LIFE-55, LOG-43)', async () => {
+  using at = await place()
+  assert.is((await runInProcess(['retention', 'run', '--data', at.data, '--classes', at.classes])).code, 0)
+  const { ring } = readKeyFile(join(at.data, 'keys.json'))
+  const seen = async (count: number) => {
+    const faults: unknown[] = []
+    const { result } = await verifyTarget(
+      { kind: 'store', name: at.store },
+      {
+        keys: { ring, runKeys: createRunKeys(ring) },
+        onFault: (fault) => faults.push(fault),
+        findKey: () => undefined,
+        threads: { count, fromEvents: 0, rangeRows: 3 },
+      },
+    )
+    return { result, faults }
+  }
+  const whole = await seen(0)
+  assert.equal(whole.result.archived?.length, 1)
+  assert.equal(await seen(2), whole)
+  renameSync(at.archive, `${at.archive}.away`)
+  const away = await seen(0)
+  assert.is(away.faults.length, whole.faults.length + 1)
+  assert.equal(await seen(2), away)
+})
+
+test('a copy of the store has all bodies itself, and needs no archive (LIFE-50)', async () => {
+  using at = await place()
+  const { data, classes } = at
+  assert.is((await runInProcess(['retention', 'run', '--data', data, '--classes', classes])).code, 0)
+  const [to, keys] = [join(data, '..', 'other.db'), join(data, 'keys.json')]
+  const copied = await runInProcess(['copy', '--from', at.store, '--to', to, '--keys', keys])
+  assert.is(copied.code, 0, copied.stderr)
+  renameSync(at.archive, `${at.archive}.away`)
+  const verified = await runInProcess(['verify', to, '--keys', keys])
+  assert.is(verified.code, 0, verified.stdout)
+  assert.ok(readFileSync(to, 'latin1').includes('what only one says'))
+  assert.is.not((await runInProcess(['copy', '--from', at.store, '--to', `${to}.2`, '--keys', keys])).code, 0)
+})
+
+test('while an archive is away a ledger refuses what needs it, goes on with the rest, and reads it again once it is back (LIFE-56, F330)', async () => {
+  using at = await place()
+  const { data, classes, archive } = at
+  assert.is((await runInProcess(['retention', 'run', '--data', data, '--classes', classes])).code, 0)
+  await using opened = await openLedger(settingsOf(data), silentLog)
+  const { ledger } = opened
+  renameSync(archive, `${archive}.away`)
+  const codeOf = async (run: string) => {
+    const found = await ledger.run(caller, run)
+    return found.ok ? 'read' : found.refusal.code
+  }
+  assert.equal([await codeOf('one'), await codeOf('held')], ['archive-missing', 'read'])
+  await recorded(ledger, 'new', true)
+  await ledger.logs?.publish()
+  await ledger.integrity.settled()
+  assert.equal(ledger.losses({ tenant: caller.tenant }), [], 'nothing is lost')
+  assert.equal(ledger.integrity.state(caller).faults, [])
+  renameSync(`${archive}.away`, archive)
+  assert.is(await codeOf('one'), 'read')
+})
+
+test('a hold that is placed while a pass runs keeps its run in the store, with all that would have gone with it (LIFE-54, A472)', async () => {
+  using at = await place()
+  const { data, store: path } = at
+  const classes = RetentionClasses.parse(CLASSES).retention
+  {
+    await using opened = await openLedger(settingsOf(data), silentLog)
+    const { ledger, store } = opened
+    const late: Ledger = {
+      ...ledger,
+      archives: {
+        ...ledger.archives,
+        archive: async (...asked) => {
+          assert.ok((await ledger.holds.place({ ...caller, principal: 'counsel' }, { run: 'one', reason: 'late' })).ok)
+          return ledger.archives.archive(...asked)
+        },
+      },
+    }
+    const deps = { store, caller, classes, nowMs: Date.now, folder: archivesOf(path), ledger: late }
+    const passed = await runRetention(deps)
+    assert.is(passed.ok ? '' : passed.refusal.code, 'held')
+  }
+  assert.ok(readFileSync(path, 'latin1').includes('what only two says'))
+  const { code, answer } = await verdictOf(at)
+  assert.equal([code, answer.archived], [0, undefined])
 })
 
 /** The ledger of a process that dies at the record of the archive: before it, between record and move, and behind both. */
