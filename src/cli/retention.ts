@@ -1,8 +1,9 @@
-/** @module `countersign retention plan|run`: archives runs that have ended, by classes of retention. */
-import { readFileSync } from 'node:fs'
+/** @module `countersign retention list|plan|run`: archives runs that have ended, by classes of retention. */
+import { readFileSync, realpathSync } from 'node:fs'
 import { parseJsonOrUndefined } from '../../schemas/json.ts'
 import { type RetentionClass, RetentionClasses } from '../../schemas/retention.ts'
 import { openLedger, readIdentity } from '../compose/compose.ts'
+import { openReadingLedger } from '../compose/compose-reading.ts'
 import {
   planRetention,
   type RetentionDeps,
@@ -11,7 +12,6 @@ import {
   runRetention,
 } from '../export/archive/retention-pass.ts'
 import { silentLog } from '../ledger/effects.ts'
-import type { Settings } from '../settings/config.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import { archivesOf } from '../store/sqlite/archive-reader.ts'
 import { openApi } from './api.ts'
@@ -33,42 +33,40 @@ export async function listArchives(args: Arguments): Promise<number> {
   return api.exitCode()
 }
 
+/** Reads the store, whether or not a ledger is running. */
 export async function planned(args: Arguments): Promise<number> {
-  return withRetention(args, async (deps) => {
-    const found = await planRetention(deps)
-    if (!found.ok) throw new CliFailure(found.refusal.detail)
-    const lines = args.has('json') ? [jsonLine(found.value)] : planLines(found.value)
-    process.stdout.write(lines.join(''))
-    return EXIT.ok
-  })
+  const asked = await askedBy(args)
+  await using opened = await openReadingLedger(args.settings, { onRead: () => undefined })
+  const found = await planRetention({ ...asked, ledger: opened.ledger })
+  if (!found.ok) throw new CliFailure(found.refusal.detail)
+  const lines = args.has('json') ? [jsonLine(found.value)] : planLines(found.value)
+  process.stdout.write(lines.join(''))
+  return EXIT.ok
 }
 
-/** Exit code 3 if a run that was due could not be archived. */
+/** Exit code 3 if a run that was due could not be archived. Throws `StoreOpenError` if a running ledger owns the store. */
 export async function run(args: Arguments): Promise<number> {
-  return withRetention(args, async (deps, settings) => {
-    if (settings.store.kind !== 'sqlite')
-      throw usageFailure('archives need a store in a file (SQLite): use export instead')
-    const found = await runRetention({ ...deps, folder: archivesOf(settings.store.path) })
-    if (!found.ok) throw new CliFailure(found.refusal.detail)
-    if (found.value.archives.length > 0) await deps.store.compact?.()
-    process.stdout.write(args.has('json') ? jsonLine(found.value) : passLines(found.value).join(''))
-    return found.value.unsound.length > 0 ? EXIT.unproven : EXIT.ok
-  })
+  const { settings, has } = args
+  const asked = await askedBy(args)
+  if (settings.store.kind !== 'sqlite')
+    throw usageFailure('archives need a store in a file (SQLite): use export instead')
+  await using opened = await openLedger(settings, silentLog)
+  const { ledger, store } = opened
+  const folder = archivesOf(realpathSync(settings.store.path))
+  const found = await runRetention({ ...asked, ledger, store, folder })
+  if (!found.ok) throw new CliFailure(found.refusal.detail)
+  const { archives, unsound } = found.value
+  if (archives.length > 0) await store.compact?.()
+  process.stdout.write(has('json') ? jsonLine(found.value) : passLines(found.value).join(''))
+  return unsound.length > 0 ? EXIT.unproven : EXIT.ok
 }
 
-/** The store is owned meanwhile. Throws `StoreOpenError` if a running ledger owns it. */
-async function withRetention(
-  args: Arguments,
-  work: (deps: RetentionDeps, settings: Settings) => Promise<number>,
-): Promise<number> {
-  const { settings, text } = args
+async function askedBy({ settings, text }: Arguments): Promise<Omit<RetentionDeps, 'ledger'>> {
   const classes = readClasses(text('classes'))
   const tenant = tenantOf(text('tenant'))
   if ((await readIdentity(settings)) === undefined)
     throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
-  await using opened = await openLedger(settings, silentLog)
-  const { ledger, store } = opened
-  return await work({ ledger, store, caller: { tenant, actor: 'local' }, classes, nowMs: Date.now }, settings)
+  return { caller: { tenant, actor: 'local' }, classes, nowMs: Date.now }
 }
 
 function readClasses(path: string | undefined): readonly RetentionClass[] {

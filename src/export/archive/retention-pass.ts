@@ -5,7 +5,6 @@
 import { existsSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runStream } from '../../../schemas/names.ts'
 import {
   ARCHIVE_PATTERN,
   ARCHIVED_RUNS_MAX,
@@ -17,7 +16,7 @@ import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { judgeRetention, type KeptBecause, type RetainedRun } from '../../domain/retention.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import { makeFolder } from '../../signing/durable-file.ts'
-import { type EventStore, readOne } from '../../store/event-store.ts'
+import type { EventStore } from '../../store/event-store.ts'
 import {
   ArchiveFileError,
   type ArchivedRun,
@@ -60,7 +59,6 @@ export interface RetentionPlan {
 
 export interface RetentionDeps {
   readonly ledger: Ledger
-  readonly store: Pick<EventStore, 'readStream' | 'moveBodies' | 'compact'>
   readonly caller: Caller
   readonly classes: readonly RetentionClass[]
   readonly nowMs: () => number
@@ -80,7 +78,7 @@ export async function planRetention(deps: RetentionDeps): Promise<Planned> {
   for await (const run of allRuns(ledger, caller)) {
     const judged = judgeRetention(run, at)
     if (judged.kind === 'due') {
-      if (await isArchived(deps, run.runId)) counts.archived += 1
+      if (await ledger.archives.isArchived(caller, run.runId)) counts.archived += 1
       else {
         counts.due += 1
         due.push({ run: run.runId, class: judged.class, since: judged.since, events: run.revision + 1 })
@@ -113,11 +111,6 @@ async function* allRuns(ledger: Ledger, caller: Caller): AsyncGenerator<ListedRu
   }
 }
 
-async function isArchived({ store, caller }: RetentionDeps, run: string): Promise<boolean> {
-  const first = await readOne(store, { stream: runStream(caller.tenant, run), revision: 0 })
-  return first?.archive !== undefined
-}
-
 export interface MadeArchive {
   readonly archive: string
   readonly runs: number
@@ -134,6 +127,7 @@ export interface RetentionPass {
 }
 
 export interface PassOptions extends RetentionDeps {
+  readonly store: Pick<EventStore, 'moveBodies'>
   /** Folder of the archives, beside the store. */
   readonly folder: string
 }
@@ -239,7 +233,7 @@ async function finishLast(options: PassOptions): Promise<Made<MadeArchive | unde
   const { last } = found.value.archives
   const [first] = last?.runs ?? []
   const nothing = { ok: true, value: undefined } as const
-  if (last === undefined || first === undefined || (await isArchived(options, first.run))) return nothing
+  if (last === undefined || first === undefined || (await ledger.archives.isArchived(caller, first.run))) return nothing
   const places = { ...options, archive: last.archive }
   if (!existsSync(archivePath({ folder, archive: last.archive }))) return nothing
   const checked = await checkArchive(places, { runs: last.runs, values: last.values ?? [] }).catch(asUnfit)

@@ -33,6 +33,8 @@ export interface Archives {
   ): Promise<Answered<{ readonly archives: RecordedArchives; readonly holdOn: (run: string) => string | undefined }>>
   /** For callers: the archives on record. */
   list(caller: Caller): Promise<Answered<ArchivesAnswer>>
+  /** Whether the bodies of a run were moved out of the store; false also for a run that is not there. */
+  isArchived(caller: Caller, run: string): Promise<boolean>
   /** Records a file that was written and checked, then moves these bodies out of the store. Refused (`held`) if a hold covers one of the runs by now. */
   archive(caller: Caller, body: ArchiveBody, rows: readonly MovedRow[]): Promise<Answered<ArchiveBody>>
   /** The parts of a large value as they are stored, each with the result of its seal check. */

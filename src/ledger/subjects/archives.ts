@@ -3,12 +3,12 @@
  * and erasures, after the record is durable.
  */
 import type { Json } from '../../../schemas/json.ts'
-import { valueStream } from '../../../schemas/names.ts'
+import { runStream, valueStream } from '../../../schemas/names.ts'
 import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { MovedRow } from '../../store/archived-body.ts'
-import type { EventStore } from '../../store/event-store.ts'
+import { type EventStore, readOne } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import { shownEvent } from '../read/record-seal.ts'
@@ -67,6 +67,8 @@ export function openArchives({ store, facts, holds, folding, alone, runsOf }: Ar
         const on = holdsOnRuns(await holds.of(caller.tenant), runsOf)
         return { ok: true, value: { archives: await records.of(caller.tenant), holdOn: (run) => on(run)?.hold } }
       }),
+    isArchived: async ({ tenant }, run) =>
+      (await readOne(store, { stream: runStream(tenant, run), revision: 0 }))?.archive !== undefined,
     list: (caller) =>
       within(caller, async () => {
         const { list } = await records.of(caller.tenant)
