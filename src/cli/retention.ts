@@ -1,7 +1,5 @@
 /** @module `countersign retention list|plan|run`: archives runs that have ended, by classes of retention. */
-import { readFileSync, realpathSync } from 'node:fs'
-import { parseJsonOrUndefined } from '../../schemas/json.ts'
-import { type RetentionClass, RetentionClasses } from '../../schemas/retention.ts'
+import { realpathSync } from 'node:fs'
 import { openLedger, readIdentity } from '../compose/compose.ts'
 import { openReadingLedger } from '../compose/compose-reading.ts'
 import {
@@ -12,7 +10,7 @@ import {
   runRetention,
 } from '../export/archive/retention-pass.ts'
 import { silentLog } from '../ledger/effects.ts'
-import { reasonOf } from '../settings/reason-of.ts'
+import { readRetention } from '../settings/retention-file.ts'
 import { archivesOf } from '../store/sqlite/archive-reader.ts'
 import { openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
@@ -56,32 +54,20 @@ export async function run(args: Arguments): Promise<number> {
   const found = await runRetention({ ...asked, ledger, store, folder })
   if (!found.ok) throw new CliFailure(found.refusal.detail)
   const { archives, unsound } = found.value
-  if (archives.length > 0) await store.compact?.()
+  // Passes of a served ledger left space, too.
+  await store.compact?.()
   process.stdout.write(has('json') ? jsonLine(found.value) : passLines(found.value).join(''))
   return unsound.length > 0 ? EXIT.unproven : EXIT.ok
 }
 
 async function askedBy({ settings, text }: Arguments): Promise<Omit<RetentionDeps, 'ledger'>> {
-  const classes = readClasses(text('classes'))
+  if (settings.retention === undefined)
+    throw usageFailure('--retention is missing: the file with the classes of retention')
+  const classes = readRetention(settings.retention)
   const tenant = tenantOf(text('tenant'))
   if ((await readIdentity(settings)) === undefined)
     throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
   return { caller: { tenant, actor: 'local' }, classes, nowMs: Date.now }
-}
-
-function readClasses(path: string | undefined): readonly RetentionClass[] {
-  if (path === undefined || path === '')
-    throw usageFailure('--classes is missing: the file with the classes of retention')
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw usageFailure(`--classes: ${path} cannot be read (${reasonOf(error)})`)
-  }
-  const read = RetentionClasses.safeParse(parseJsonOrUndefined(text))
-  if (read.success) return read.data.retention
-  const [issue] = read.error.issues
-  throw usageFailure(`--classes: ${path}: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`)
 }
 
 function planLines({ due, kept, counts, nextDueAt }: RetentionPlan): string[] {

@@ -51,11 +51,7 @@ function retention(program: CliCommand): void {
   const group = program
     .command('retention')
     .description('archive runs that have ended: their bodies go to files, their headers and all proofs stay')
-  const flags = () => [
-    flag('--classes <file>', 'needed: the classes of retention, as JSON'),
-    tenantFlag(),
-    jsonFlag('the answer as one JSON object'),
-  ]
+  const flags = () => [tenantFlag(), jsonFlag('the answer as one JSON object')]
   group
     .command('list')
     .description('the archives on record: which files, when, by whom')
@@ -66,13 +62,13 @@ function retention(program: CliCommand): void {
     .command('plan')
     .description('say what a pass would archive now, and why it would leave the rest; changes nothing')
     .flags(...flags())
-    .settings(...PLACE)
+    .settings(...PLACE, 'retention')
     .runs(async () => (await import('../retention.ts')).planned)
   group
     .command('run')
     .description('archive what is due, then give the space back; stop the ledger first')
     .flags(...flags())
-    .settings(...PLACE)
+    .settings(...PLACE, 'retention')
     .explained('Exit code: 0 done, 3 a run that is due cannot be archived.')
     .runs(async () => (await import('../retention.ts')).run)
 }

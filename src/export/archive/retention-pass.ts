@@ -28,7 +28,7 @@ import {
 
 const PAGE = 500
 /** Events of one archive; a run is never divided. */
-const EVENTS_MAX = 50_000
+const EVENTS_MAX = 20_000
 
 export interface DueRun {
   readonly run: string
@@ -127,6 +127,8 @@ export interface RetentionPass {
 }
 
 export interface PassOptions extends RetentionDeps {
+  /** Ends the pass before the next archive. */
+  readonly signal?: AbortSignal
   readonly store: Pick<EventStore, 'moveBodies'>
   /** Folder of the archives, beside the store. */
   readonly folder: string
@@ -148,7 +150,7 @@ export async function runRetention(options: PassOptions): Promise<Passed> {
   if (!planned.ok) return planned
   const unsound: { run: string; why: string }[] = []
   let rest = planned.value.due
-  while (rest.length > 0) {
+  while (rest.length > 0 && options.signal?.aborted !== true) {
     const group = firstGroup(rest)
     try {
       const made = await archiveGroup(options, group)

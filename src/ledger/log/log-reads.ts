@@ -45,6 +45,7 @@ type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
 type OwnReads = Omit<
   Reads,
   | 'holed'
+  | 'signed'
   | 'acknowledged'
   | 'lostAt'
   | 'lostPlaces'
@@ -77,6 +78,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     openLosses: (tenant) => reads.openLosses(tenant),
     lostAt: (place) => lostHere(deps, place),
     lostPlaces: (tenant) => lostPlaces(deps, tenant),
+    signed: () => deps.logStore.signedTenants(),
     holed: () => deps.logStore.holedLogs().map(({ tenant }) => tenant),
     acknowledged: (tenant) => parts.projection.acknowledged(tenant),
     stops: () => stopsOf(deps.logStore),

@@ -152,6 +152,8 @@ export interface TenantLogs {
   lostAt(place: LostPlace): Promise<LostHere>
   /** The places where a stopped log could continue: the first lost event of each stream involved. */
   lostPlaces(tenant: string): readonly Pick<LostPlace, 'stream' | 'revision'>[]
+  /** Tenants whose log has a signed checkpoint. */
+  signed(): readonly string[]
   /** Tenants whose log continued past an acknowledged loss. */
   holed(): readonly string[]
   /** The recorded acknowledgements of the losses of a tenant. */

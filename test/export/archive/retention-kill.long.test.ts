@@ -46,7 +46,7 @@ test('whenever a pass is killed the store verifies, no body is lost, and the nex
     const data = folder.file(`data-${kill}`)
     await seeded(data)
     const before = await exported(data)
-    const args = ['retention', 'run', '--data', data, '--classes', classes]
+    const args = ['retention', 'run', '--data', data, '--retention', classes]
     const child = spawnTracked([process.execPath, BIN, ...args], { env: cleanEnv(), stdio: 'ignore' })
     const ended = endOf(child)
     // From before the store is open to after the last step, on a machine of any speed.

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { RetentionClasses } from '../../../schemas/retention.ts'
 import { verifyTarget } from '../../../src/cli/verify-target.ts'
 import { openLedger } from '../../../src/compose/compose.ts'
+import { retentionPasses } from '../../../src/compose/retention-passes.ts'
 import { runRetention } from '../../../src/export/archive/retention-pass.ts'
 import { silentLog } from '../../../src/ledger/effects.ts'
 import type { Caller, Command, Ledger } from '../../../src/ledger/ledger.ts'
@@ -76,13 +77,13 @@ test('a pass moves the bodies of ended runs to a file, and every proof from befo
   const bundle = join(data, 'before.tar')
   assert.is((await runInProcess(['export', '--data', data, '--run', 'one', '--bundle', bundle])).code, 0)
   const plan = JSON.parse(
-    (await runInProcess(['retention', 'plan', '--data', data, '--classes', classes, '--json'])).stdout,
+    (await runInProcess(['retention', 'plan', '--data', data, '--retention', classes, '--json'])).stdout,
   )
   assert.equal(plan.due.map(({ run }: { run: string }) => run).sort(), ['one', 'two'])
   assert.equal([plan.counts.open, plan.kept[0].run, plan.kept[0].why], [1, 'held', 'held'])
 
   const before = statSync(at.store).size
-  const pass = await runInProcess(['retention', 'run', '--data', data, '--classes', classes, '--json'])
+  const pass = await runInProcess(['retention', 'run', '--data', data, '--retention', classes, '--json'])
   assert.is(pass.code, 0, pass.stderr)
   assert.equal(JSON.parse(pass.stdout).archives.length, 1)
   assert.ok(statSync(at.store).size < before, 'the store shrinks')
@@ -105,7 +106,7 @@ test('a pass moves the bodies of ended runs to a file, and every proof from befo
   assert.is(replay.code, 0, replay.stdout + replay.stderr)
   assert.match((await runInProcess(['export', '--data', data, '--run', 'one'])).stdout, /what only one says/)
   assert.match(
-    (await runInProcess(['retention', 'run', '--data', data, '--classes', classes])).stdout,
+    (await runInProcess(['retention', 'run', '--data', data, '--retention', classes])).stdout,
     /nothing is due/,
   )
   const [row, ...more] = (await runInProcess(['retention', 'list', '--data', data, '--json'])).stdout.trim().split('\n')
@@ -117,7 +118,7 @@ test('a pass moves the bodies of ended runs to a file, and every proof from befo
 test('an archive that is gone or altered is named by verify, and never read as absence (LIFE-56)', async () => {
   using at = await place()
   const { data, classes, archive } = at
-  assert.is((await runInProcess(['retention', 'run', '--data', data, '--classes', classes])).code, 0)
+  assert.is((await runInProcess(['retention', 'run', '--data', data, '--retention', classes])).code, 0)
   renameSync(archive, `${archive}.away`)
   const away = await verdictOf(at)
   assert.equal([away.code, away.answer.verdict, codesOf(away.answer)], [3, 'INCOMPLETE', ['archive-missing']])
@@ -139,7 +140,7 @@ test('an archive that is gone or altered is named by verify, and never read as a
 
 test('a body that was taken out of the store without a record is TAMPERED, whatever file it is in (LIFE-55, A470)', async () => {
   using at = await place()
-  assert.is((await runInProcess(['retention', 'run', '--data', at.data, '--classes', at.classes])).code, 0)
+  assert.is((await runInProcess(['retention', 'run', '--data', at.data, '--retention', at.classes])).code, 0)
   const db = new Sqlite(at.store)
   const trigger = db.prepare(`SELECT sql FROM sqlite_schema WHERE name = 'events_update'`).pluck().get() as string
   db.exec('DROP TRIGGER events_update')
@@ -156,7 +157,7 @@ test('a body that was taken out of the store without a record is TAMPERED, whate
 
 test('threads come to the same verdict over archived bodies, wherever the archive is, as one alone (LIFE-55, LOG-43)', async () => {
   using at = await place()
-  assert.is((await runInProcess(['retention', 'run', '--data', at.data, '--classes', at.classes])).code, 0)
+  assert.is((await runInProcess(['retention', 'run', '--data', at.data, '--retention', at.classes])).code, 0)
   const { ring } = readKeyFile(join(at.data, 'keys.json'))
   const seen = async (count: number) => {
     const faults: unknown[] = []
@@ -183,7 +184,7 @@ test('threads come to the same verdict over archived bodies, wherever the archiv
 test('a copy of the store has all bodies itself, and needs no archive (LIFE-50)', async () => {
   using at = await place()
   const { data, classes } = at
-  assert.is((await runInProcess(['retention', 'run', '--data', data, '--classes', classes])).code, 0)
+  assert.is((await runInProcess(['retention', 'run', '--data', data, '--retention', classes])).code, 0)
   const [to, keys] = [join(data, '..', 'other.db'), join(data, 'keys.json')]
   const copied = await runInProcess(['copy', '--from', at.store, '--to', to, '--keys', keys])
   assert.is(copied.code, 0, copied.stderr)
@@ -197,7 +198,7 @@ test('a copy of the store has all bodies itself, and needs no archive (LIFE-50)'
 test('while an archive is away a ledger refuses what needs it, goes on with the rest, and reads it again once it is back (LIFE-56, F330)', async () => {
   using at = await place()
   const { data, classes, archive } = at
-  assert.is((await runInProcess(['retention', 'run', '--data', data, '--classes', classes])).code, 0)
+  assert.is((await runInProcess(['retention', 'run', '--data', data, '--retention', classes])).code, 0)
   await using opened = await openLedger(settingsOf(data), silentLog)
   const { ledger } = opened
   renameSync(archive, `${archive}.away`)
@@ -248,6 +249,25 @@ test('a hold that is placed while a pass runs keeps its run in the store, with a
   assert.equal([code, answer.archived], [0, undefined])
 })
 
+test('a served ledger archives by itself what is due, and refuses classes that cannot be used (LIFE-58)', async () => {
+  using at = await place()
+  const { data, classes } = at
+  const settings = { ...settingsOf(data), retention: classes }
+  {
+    await using opened = await openLedger(settings, silentLog)
+    await using passes = retentionPasses({ ...opened, settings, log: silentLog })
+    await passes?.pass()
+    await passes?.pass()
+    const listed = await opened.ledger.archives.list(caller)
+    assert.equal(listed.ok && listed.value.items.map(({ by, runs }) => [by, runs]), [['countersign', 2]])
+    await recorded(opened.ledger, 'later', false)
+    writeFileSync(classes, '{}')
+    assert.throws(() => retentionPasses({ ...opened, settings, log: silentLog }), /COUNTERSIGN_RETENTION/)
+  }
+  const { code, answer } = await verdictOf(at)
+  assert.equal([code, (answer.archived as unknown[]).length], [0, 1])
+})
+
 /** The ledger of a process that dies at the record of the archive: before it, between record and move, and behind both. */
 const dyingAt = (ledger: Ledger, step: 'before' | 'between' | 'behind'): Ledger => ({
   ...ledger,
@@ -274,7 +294,7 @@ for (const step of ['before', 'between', 'behind'] as const) {
       )
     }
     assert.is((await verdictOf(at)).code, 0)
-    const { stdout } = await runInProcess(['retention', 'run', '--data', data, '--classes', at.classes, '--json'])
+    const { stdout } = await runInProcess(['retention', 'run', '--data', data, '--retention', at.classes, '--json'])
     const [made] = JSON.parse(stdout).archives
     // A file that is on no record is never replaced: the next pass writes another.
     const name = step === 'before' ? 'default-000002' : 'default-000001'
