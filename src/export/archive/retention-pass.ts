@@ -203,7 +203,10 @@ async function archiveGroup(options: PassOptions, group: readonly DueRun[]): Pro
     ...{ treeSize: tree?.size ?? null, root: tree?.root ?? null },
   }
   const recorded = await ledger.archives.archive(caller, body, rows)
-  return recorded.ok ? { ok: true, value: madeOf(archive, runs, file) } : recorded
+  if (recorded.ok) return { ok: true, value: madeOf(archive, runs, file) }
+  // After another refusal it may be on record all the same.
+  if (recorded.refusal.code === 'held') await rm(archivePath(places), { force: true })
+  return recorded
 }
 
 /** Numbers of the files of a tenant's archives, on record or not. */
