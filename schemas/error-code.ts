@@ -23,6 +23,7 @@ export type RefusalCode =
   | 'redacted-name'
   | 'keep-unavailable'
   | 'held'
+  | 'retention-floor'
   | 'archive-missing'
   | 'archive-unavailable'
   | 'holds-full'

@@ -24,6 +24,7 @@ import { fixedKeys, readKeys, requireKeys, type WatchedKeys, watchKeyFile } from
 import { isOnServer, type KeyPlace } from '../settings/places.ts'
 import { watchPolicies } from '../settings/policy-file.ts'
 import { reasonOf } from '../settings/reason-of.ts'
+import { watchRetention } from '../settings/retention-file.ts'
 import { makeFolder } from '../signing/durable-file.ts'
 import { createLedgerKeys, writeNewKeyFile } from '../signing/key-file.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
@@ -89,6 +90,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     const memory = new MemoryBudget(budgetBytes(settings))
     const work = new WorkQueue()
     const policies = settings.policy === undefined ? undefined : opened.add(watchPolicies(settings.policy, log))
+    const retention = settings.retention === undefined ? undefined : opened.add(watchRetention(settings.retention, log))
     const known = readKeys(settings.keys)
     if (known === undefined && isOnServer(settings.store)) throw keysMissing(settings.keys)
     if (isOnServer(settings.store)) opened.add(takeDataFolder(settings.data))
@@ -131,6 +133,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
       values: settings.values,
       scrubDays: settings.scrubDays,
       starting: waiting,
+      ...(retention && { retention: () => retention.current() }),
       ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
       ...(settings.origin !== undefined && { origin: settings.origin }),
     })

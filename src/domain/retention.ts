@@ -63,7 +63,25 @@ export function judgeRetention(run: RetainedRun, { tenant, classes, nowMs, holdO
   return { kind: 'due', ...of, since: new Date(dueMs).toISOString() }
 }
 
-function matches({ tenant: of, match = {} }: RetentionClass, tenant: string, run: RetainedRun): boolean {
+/** The class that still keeps a run, and until when at least; undefined if none does. Open runs count, from their last event so far. */
+export function retentionFloor(
+  run: Pick<RetainedRun, 'name' | 'tags' | 'status' | 'updatedAt'>,
+  { tenant, classes, nowMs }: Pick<RetentionAt, 'tenant' | 'classes' | 'nowMs'>,
+): { readonly class: string; readonly until: string } | undefined {
+  const found = classes.find((each) => matches(each, tenant, run))
+  const atLeast = found?.keep.atLeast
+  if (found === undefined || atLeast === undefined) return undefined
+  const untilMs = Date.parse(run.updatedAt) + atLeast * DAY_MS
+  if (untilMs <= nowMs) return undefined
+  // A time that cannot be read ends no term.
+  return { class: found.class, until: Number.isNaN(untilMs) ? '' : new Date(untilMs).toISOString() }
+}
+
+function matches(
+  { tenant: of, match = {} }: RetentionClass,
+  tenant: string,
+  run: Pick<RetainedRun, 'name' | 'tags' | 'status'>,
+): boolean {
   const { name, tag, status } = match
   if (of !== undefined && of !== tenant) return false
   if (name !== undefined && name !== run.name) return false

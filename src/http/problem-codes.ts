@@ -22,6 +22,7 @@ export const STATUS = {
   'redacted-name': 422,
   'keep-unavailable': 422,
   held: 409,
+  'retention-floor': 409,
   'archive-missing': 503,
   'archive-unavailable': 422,
   'holds-full': 409,

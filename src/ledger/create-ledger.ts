@@ -90,7 +90,9 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
-  const erasing = await openSubjects({ ...side, ...known, erasures, sealer, facts, store, effects, log, readOnly })
+  const floors = options.retention && { classes: options.retention, list }
+  const of = { ...side, ...known, erasures, floors }
+  const erasing = await openSubjects({ ...of, sealer, facts, store, effects, log, readOnly })
   const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 

@@ -30,7 +30,7 @@ export function serviceCommands(program: CliCommand): void {
       tokenFlag('subjects:erase'),
       jsonFlag('the answer as one JSON object'),
     )
-    .settings(...PLACE)
+    .settings(...PLACE, 'retention')
     .runs(async () => (await import('../erase.ts')).erase)
   holds(program)
   retention(program)
