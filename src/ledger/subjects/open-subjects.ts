@@ -15,7 +15,7 @@ import { checkInStream } from '../read/verified-events.ts'
 import type { Archives } from './archive-records.ts'
 import { openArchives } from './archives.ts'
 import type { ErasureList, NotedKeyFile } from './erasure-list.ts'
-import { Erasures, type ErasuresDeps } from './erasures.ts'
+import { Erasures, type ErasuresDeps, type RetentionFloors } from './erasures.ts'
 import { HoldRecords } from './hold-records.ts'
 import { openHolds } from './holds.ts'
 import type { SubjectKeys } from './subject-keys.ts'
@@ -25,7 +25,9 @@ export interface OpenSubjects extends AsyncDisposable {
   readonly operations: { readonly subjects: Subjects; readonly holds: Holds; readonly archives: Archives }
 }
 
-interface SubjectsDeps extends Omit<ErasuresDeps, 'holds' | 'keys' | 'newId' | 'nowMs' | 'store'> {
+interface SubjectsDeps extends Omit<ErasuresDeps, 'holds' | 'keys' | 'newId' | 'nowMs' | 'store' | 'floors'> {
+  readonly retention?: RetentionFloors['classes'] | undefined
+  readonly list: RetentionFloors['list']
   readonly subjects: SubjectKeys | undefined
   readonly store: EventStore
   readonly effects: Pick<Effects, 'newId' | 'nowMs'>
@@ -33,7 +35,7 @@ interface SubjectsDeps extends Omit<ErasuresDeps, 'holds' | 'keys' | 'newId' | '
   readonly knownHead: ((stream: string) => Pick<KnownHead, 'events'> | undefined) | undefined
   readonly acknowledged: ((tenant: string) => Promise<ReadonlyMap<string, LostEvent>>) | undefined
   readonly sealer: Sealer
-  readonly readOnly: boolean | undefined
+  readonly readOnly?: boolean | undefined
 }
 
 /** Store and keys are an older copy, and later erasures are unknown; `message` says what to do. */
@@ -61,7 +63,9 @@ export async function openSubjects({
     const archives = openArchives({ ...archiving, alone })
     return { operations: { subjects: NO_SUBJECTS, holds, archives }, [Symbol.asyncDispose]: async () => undefined }
   }
-  const erasing = new Erasures({ ...deps, holds: records, keys, ...deps.effects })
+  const { retention: classes } = deps
+  const floors = classes && { classes, list: deps.list }
+  const erasing = new Erasures({ ...deps, holds: records, keys, floors, ...deps.effects })
   const { erasures: list, store, log } = deps
   if (readOnly !== true) {
     await refuseUnknown({ keys, store, list, knownHead })

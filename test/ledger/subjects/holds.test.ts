@@ -4,6 +4,7 @@ import type { HoldAnswer } from '../../../schemas/answers/holds.ts'
 import type { PlaceHold } from '../../../schemas/hold.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
 import type { RetentionClass } from '../../../schemas/retention.ts'
+import type { Refusal } from '../../../src/domain/refusal.ts'
 import { Sealer } from '../../../src/ledger/identity/sealer.ts'
 import type { Caller, Ledger } from '../../../src/ledger/ledger.ts'
 import { DamagedStreamError } from '../../../src/ledger/read/verified-events.ts'
@@ -78,7 +79,7 @@ test('nothing of a subject is erased before the term of a class of retention tha
   await using t = await testLedger({ retention: () => classes })
   await recorded(t, 'one', 's')
   const early = await t.ledger.subjects.erase(alice, 's', REQUEST)
-  const { code, evidence } = early.ok ? {} : early.refusal
+  const { code, evidence }: Partial<Refusal> = early.ok ? {} : early.refusal
   assert.equal([code, evidence?.class, evidence?.run], ['retention-floor', 'ten-days', 'one'])
   assert.equal(await typesOf(t), [])
   const until = Date.parse(String(evidence?.until))
