@@ -25,4 +25,27 @@ test('a store that keeps its bodies archives nothing, says so, and makes no fold
   assert.equal([passed.ok ? '' : passed.refusal.code, existsSync(path)], ['archive-unavailable', false])
 })
 
+test('a hold on a subject keeps each run with values of it in the store, and no other (LIFE-54)', async () => {
+  await using t = await testLedger()
+  const { ledger } = t
+  const policy = { redaction: [{ name: 'person', at: ['/input/name'], keep: { subject: '/id' } }] }
+  for (const [run, id] of [
+    ['one', 's'],
+    ['two', 'other'],
+  ] as const) {
+    const body = { id: run, name: 'r', input: { name: 'Zephyrine', id }, policy }
+    assert.ok((await t.run(run, { kind: 'start', body })).ok)
+    assert.ok((await t.run(run, { kind: 'complete', body: {} })).ok)
+  }
+  const counsel = { tenant: alice.tenant, actor: 'portal', principal: 'counsel' }
+  const held = await ledger.holds.place(counsel, { subject: 's', reason: 'a claim' })
+  assert.ok(held.ok)
+  const plan = await planRetention({ ledger, caller: alice, classes, nowMs: () => t.clock.nowMs + 1 })
+  assert.ok(plan.ok)
+  assert.equal(
+    [plan.value.due.map(({ run }) => run), plan.value.kept],
+    [['two'], [{ run: 'one', why: 'held', class: 'all', hold: held.value.hold }]],
+  )
+})
+
 test.run()
