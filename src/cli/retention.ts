@@ -53,7 +53,7 @@ export async function run(args: Arguments): Promise<number> {
   const folder = archivesOf(realpathSync(settings.store.path))
   const found = await runRetention({ ...asked, ledger, store, folder })
   if (!found.ok) throw new CliFailure(found.refusal.detail)
-  const { archives, unsound } = found.value
+  const { unsound } = found.value
   // Passes of a served ledger left space, too.
   await store.compact?.()
   process.stdout.write(has('json') ? jsonLine(found.value) : passLines(found.value).join(''))

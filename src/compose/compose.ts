@@ -89,8 +89,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     makeDataFolder(settings)
     const memory = new MemoryBudget(budgetBytes(settings))
     const work = new WorkQueue()
-    const policies = settings.policy === undefined ? undefined : opened.add(watchPolicies(settings.policy, log))
-    const retention = settings.retention === undefined ? undefined : opened.add(watchRetention(settings.retention, log))
+    const { policies, retention } = watchedFiles(settings, log, opened)
     const known = readKeys(settings.keys)
     if (known === undefined && isOnServer(settings.store)) throw keysMissing(settings.keys)
     if (isOnServer(settings.store)) opened.add(takeDataFolder(settings.data))
@@ -148,6 +147,14 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
   } catch (error) {
     await opened.close()
     throw error
+  }
+}
+
+/** The files of classes and policies that are read again when they change. */
+function watchedFiles({ policy, retention }: Settings, log: Log, opened: Closers) {
+  return {
+    policies: policy === undefined ? undefined : opened.add(watchPolicies(policy, log)),
+    retention: retention === undefined ? undefined : opened.add(watchRetention(retention, log)),
   }
 }
 

@@ -46,9 +46,11 @@ export function retentionPasses({ firstMs = FIRST_MS, ...parts }: RetentionParts
   const passing = { ...parts, retention, folder: archivesOf(realpathSync(place.path)), signal: closing.signal }
   let last: Promise<void> = Promise.resolve()
   const pass = (): Promise<void> => {
-    last = last.then(() => passOver(passing)).catch((error: unknown) => {
-      log.error({ err: error }, 'a pass of retention ended early: the next one tries again')
-    })
+    last = last
+      .then(() => passOver(passing))
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'a pass of retention ended early: the next one tries again')
+      })
     return last
   }
   const first = setTimeout(() => void pass(), firstMs).unref()
@@ -76,12 +78,18 @@ async function passOver(parts: Passing): Promise<void> {
     try {
       await passOverTenant(parts, tenant)
     } catch (error) {
-      parts.log.error({ err: error, tenant }, 'a pass of retention ended early: what it had recorded is good, and the next one goes on')
+      parts.log.error(
+        { err: error, tenant },
+        'a pass of retention ended early: what it had recorded is good, and the next one goes on',
+      )
     }
   }
 }
 
-async function passOverTenant({ ledger, store, work, retention, folder, signal, log }: Passing, tenant: string): Promise<void> {
+async function passOverTenant(
+  { ledger, store, work, retention, folder, signal, log }: Passing,
+  tenant: string,
+): Promise<void> {
   const pace = work.begin({ tenant, caller: ACTOR })
   try {
     const caller = { tenant, actor: ACTOR, pace }

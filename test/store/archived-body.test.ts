@@ -77,7 +77,11 @@ test('a file that is away is looked for again at each read, and no read takes it
   requireBodies([{ header, ...there }])
   const elsewhere = placeText({ archive: 'acme-000001', offset: 4, bytes: Buffer.byteLength(line) })
   const wrong = reader.bodyOf(header, NO_SALT, elsewhere)
-  assert.equal([wrong.data, wrong.archive], ['', { name: 'acme-000001', isThere: true }], 'a line that is another is damage')
+  assert.equal(
+    [wrong.data, wrong.archive],
+    ['', { name: 'acme-000001', isThere: true }],
+    'a line that is another is damage',
+  )
   assert.equal(reader.bodyOf(header, salt, row).data, row, 'a row with a salt has its own body')
 })
 

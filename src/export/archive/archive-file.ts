@@ -206,7 +206,8 @@ export async function checkArchive(
       if (isOfRun) found += page.length
       for (const event of page) rows.push(rowOf(event, await next(), archive))
     }
-    if (found !== events) throw new ArchiveFileError(`the store has fewer events of the run ${run} than ${archive}.jsonl`)
+    if (found !== events)
+      throw new ArchiveFileError(`the store has fewer events of the run ${run} than ${archive}.jsonl`)
   }
   const isSame = values.size === recorded.length && recorded.every((digest) => values.has(digest))
   if (!isSame) throw new ArchiveFileError(`${archive}.jsonl does not hold the large values that its runs name`)
@@ -218,9 +219,12 @@ export async function checkArchive(
 }
 
 function rowOf(event: LedgerEvent, line: FileLine | undefined, archive: string): MovedRow {
-  if (line?.text === recordText(event.texts)) return { position: event.position, offset: line.offset, bytes: line.bytes }
+  if (line?.text === recordText(event.texts))
+    return { position: event.position, offset: line.offset, bytes: line.bytes }
   const { stream, revision } = event.header
-  throw new ArchiveFileError(`${archive}.jsonl does not hold ${stream} @ ${revision} as the store does: look at the disk`)
+  throw new ArchiveFileError(
+    `${archive}.jsonl does not hold ${stream} @ ${revision} as the store does: look at the disk`,
+  )
 }
 
 interface FileLine {

@@ -18,8 +18,8 @@ import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import { makeFolder } from '../../signing/durable-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import {
-  ArchiveFileError,
   type ArchivedRun,
+  ArchiveFileError,
   archivePath,
   checkArchive,
   UnsoundRunError,

@@ -62,6 +62,16 @@ export function withArchive(
   }
 }
 
-function summaryOf({ archive, at, by, digest, bytes, events, runs, values = [], classes }: ArchiveOnRecord): ArchiveAnswer {
+function summaryOf({
+  archive,
+  at,
+  by,
+  digest,
+  bytes,
+  events,
+  runs,
+  values = [],
+  classes,
+}: ArchiveOnRecord): ArchiveAnswer {
   return { archive, at, by, digest, bytes, events, runs: runs.length, values: values.length, classes }
 }

@@ -83,7 +83,8 @@ export function overloaded({ message, retryAfterMs }: OverloadedError): Refusal 
 
 /** The refusal for an error of the store or of its contents. Any other error is a bug and is rethrown. */
 export function loadRefusal(error: unknown, store: EventStore): Refusal {
-  if (error instanceof ArchiveMissingError) return refusal('archive-missing', error.message, { retryAfterMs: error.retryAfterMs })
+  if (error instanceof ArchiveMissingError)
+    return refusal('archive-missing', error.message, { retryAfterMs: error.retryAfterMs })
   if (error instanceof DamagedStreamError) return refusal('stream-damaged', error.message)
   if (error instanceof StreamDeletedError) return refusal('stream-damaged', error.message)
   if (error instanceof StoreUnavailableError) return notTaken(store, error.message, error.retryAfterMs)

@@ -93,7 +93,10 @@ test('a pass moves the bodies of ended runs to a file, and every proof from befo
 
   const { code, answer } = await verdictOf(at)
   assert.is(code, 0, JSON.stringify(answer.faults))
-  const [{ archive, events }, ...others] = answer.archived as unknown as [{ archive: string; events: number }, ...unknown[]]
+  const [{ archive, events }, ...others] = answer.archived as unknown as [
+    { archive: string; events: number },
+    ...unknown[],
+  ]
   assert.equal([archive, others], ['default-000001', []])
   assert.ok(events > plan.due[0].events + plan.due[1].events, 'the parts of the large value, too')
   const alone = await runInProcess(['verify', at.archive, '--keys', join(data, 'keys.json')])
@@ -298,7 +301,10 @@ for (const step of ['before', 'between', 'behind'] as const) {
     const [made] = JSON.parse(stdout).archives
     // A file that is on no record is never replaced: the next pass writes another.
     const name = step === 'before' ? 'default-000002' : 'default-000001'
-    assert.equal([made?.archive, made?.isFinished], step === 'behind' ? [undefined, undefined] : [name, step === 'between' || undefined])
+    assert.equal(
+      [made?.archive, made?.isFinished],
+      step === 'behind' ? [undefined, undefined] : [name, step === 'between' || undefined],
+    )
     const { code, answer } = await verdictOf(at)
     assert.equal([code, (answer.archived as { archive: string }[]).map(({ archive }) => archive)], [0, [name]])
   })

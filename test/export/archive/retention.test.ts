@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { planRetention, runRetention } from '../../../src/export/archive/retention-pass.ts'
-import { alice, testLedger } from '../../support/test-ledger.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
+import { alice, testLedger } from '../../support/test-ledger.ts'
 
 const test = suite('retention on any store')
 
