@@ -56,6 +56,7 @@ import { RunLeft } from './events/run-left.ts'
 import { RunResumed } from './events/run-resumed.ts'
 import { RunRewound } from './events/run-rewound.ts'
 import { RunStarted } from './events/run-started.ts'
+import { RunsArchived } from './events/runs-archived.ts'
 import { ServiceStarted } from './events/service-started.ts'
 import { ServiceStopped } from './events/service-stopped.ts'
 import { SignalPassedOver } from './events/signal-passed-over.ts'
@@ -148,6 +149,7 @@ export const LEDGER_EVENTS = {
   SubjectErased,
   HoldPlaced,
   HoldReleased,
+  RunsArchived,
   ReviewSigned,
   TokenRevoked,
   ExportStarted,

@@ -56,6 +56,15 @@ export interface StoredRecord {
   readonly header: string
   readonly salt: Uint8Array
   readonly data: string
+  /** Where salt and body are, if they were moved out of the store (LIFE-50). The store's row says so, and only the sealed header shows that they are the same. */
+  readonly archive?: ArchivePlace
+}
+
+export interface ArchivePlace {
+  /** Name of the archive: its file without the extension. */
+  readonly name: string
+  /** Whether the file is in its folder and could be read. If not, salt and body of the record are empty. */
+  readonly isThere: boolean
 }
 
 /** Where a record's bytes lie in a block that was read: salt, body, a zero, header, without a gap. */

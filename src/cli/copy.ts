@@ -16,6 +16,7 @@ import { type StorePlace, storePlace } from '../settings/places.ts'
 import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
+import { requireBodies } from '../store/archive-missing-error.ts'
 import type { Append, EventStore, ReadRecord, RecordPages } from '../store/event-store.ts'
 import { exitCodeWith } from './api.ts'
 import type { Arguments } from './arguments.ts'
@@ -149,6 +150,7 @@ class Copy {
 
   #verified(record: ReadRecord): AppendRecord {
     const { stream, revision, header, salt, data } = record
+    requireBodies([record])
     const checked = checkRecord(record, this.#expected.get(stream) ?? firstExpectation(stream), this.#keys)
     if (!checked.ok) {
       const reasons = checked.faults.map(({ code, message }) => `${code}: ${message}`).join('; ')

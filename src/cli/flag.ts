@@ -49,6 +49,7 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   'scrub-days': 'days',
   'read-threads': 'count',
   policy: 'policy',
+  retention: 'file',
   judge: 'url',
   'judge-allow': 'addresses',
   webhook: 'url',

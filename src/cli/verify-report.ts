@@ -99,6 +99,7 @@ function summaryLines(summary: Summary, paint: Paint): readonly string[] {
     ...(behindClock === 0
       ? []
       : [`${plural(behindClock, 'event')} written while the clock was behind; each keeps its reading`]),
+    ...archiveLines(result),
     ...valueLines(result),
     ...(result.putBack === undefined
       ? []
@@ -107,6 +108,10 @@ function summaryLines(summary: Summary, paint: Paint): readonly string[] {
     ...(summary.keys === undefined ? [] : [oneLine(`keys: ${summary.keys}`)]),
     ...(summary.unused === undefined ? [] : [oneLine(`note: ${summary.unused}`)]),
   ]
+}
+
+function archiveLines({ archived = [] }: VerifyResult): readonly string[] {
+  return archived.map(({ archive, events }) => oneLine(`${plural(events, 'event')} archived to ${archive}.jsonl`))
 }
 
 function valueLines({ values }: VerifyResult): readonly string[] {

@@ -4,7 +4,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { EVENTS } from '../../schemas/events.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
-import { parseJson } from '../../schemas/json.ts'
+import { type JsonObject, parseJson } from '../../schemas/json.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import { openServerScan, openStoreScan } from '../compose/compose-stores.ts'
 import { defaultVerifyThreads, openVerifyThreads } from '../compose/compose-verify.ts'
@@ -17,6 +17,7 @@ import type { KnownEvent } from '../store/known-events.ts'
 import type { LeafPlace } from '../store/log-store.ts'
 import { readSqliteSubjects } from '../store/sqlite/sqlite-subjects.ts'
 import { AcknowledgedLosses } from '../verify/acknowledged-losses.ts'
+import { isOfArchive } from '../verify/archive-filter.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
 import { exportPages } from '../verify/export-records.ts'
@@ -26,6 +27,7 @@ import type { SourceItem, SourcePages } from '../verify/source-item.ts'
 import { type Looking, soundPages } from '../verify/threads/sound-pages.ts'
 import { type VerifyOptions, type VerifyResult, verifyRecords } from '../verify/verify-records.ts'
 import { checkView } from '../verify/view-export.ts'
+import { archivesBeside } from './archive-files.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { giveWayToOwner } from './give-way.ts'
 import type { FindReaderKey } from './reader-keys.ts'
@@ -139,7 +141,8 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   const noted = withCheckpoints(notingTenants(pages(), seen), held, options.acknowledged)
   using keys = subjectKeysBeside(dirname(path))
   const { isKeyThere } = keys
-  const result = await verifyRecords(noted, { ...options, ...log.options, isKeyThere, wholeStore: true, again })
+  const whole = { findArchive: archivesBeside(path), isKeyThere, wholeStore: true, again }
+  const result = await verifyRecords(noted, { ...options, ...log.options, ...whole })
   const ends = uncheckedEnds(beside, seen, options.checkpoint)
   return { ...result, unchecked: [...result.unchecked, ...ends, ...log.unchecked] }
 }
@@ -326,7 +329,8 @@ async function verifyView(target: VerifyTarget, options: TargetOptions): Promise
 }
 
 function leftUnchecked(trailer: ExportTrailer | undefined, { inChain }: TargetOptions): string | undefined {
-  if (trailer?.filter !== undefined) return 'links between events: of a query, the events between are not here'
+  if (trailer?.filter !== undefined && !isOfArchive(trailer.filter as JsonObject))
+    return 'links between events: of a query, the events between are not here'
   const { from = 0 } = trailer ?? {}
   if (from === 0 || inChain === true) return undefined
   return `leaves 0 to ${from - 1}: they are in the parts before this one, which can be verified with it (countersign verify PART PART ...)`

@@ -20,6 +20,7 @@ import { prepareStorePath } from '../store/sqlite/store-path.ts'
 import type { WebhookDeliveries } from '../webhooks/webhook-deliveries.ts'
 import { type OpenLedger, openLedger } from './compose.ts'
 import { type Opening, startOpening } from './compose-waiting.ts'
+import { type RetentionPasses, retentionPasses } from './retention-passes.ts'
 import { recordService } from './service-recorder.ts'
 import { openWebhook } from './webhook-settings.ts'
 
@@ -61,11 +62,13 @@ export async function startService(options: ServiceOptions, opener = openLedger)
   const edge = edgeOf(options, issuers)
   const opening = startOpening(settings, log, opener)
   let deliveries: WebhookDeliveries | undefined
+  let passes: RetentionPasses | undefined
   const closeOpened = async (): Promise<void> => {
     opening.stop()
     issuers[Symbol.dispose]()
     webhook?.[Symbol.dispose]()
     const opened = await opening.opened.catch(() => undefined)
+    await passes?.[Symbol.asyncDispose]()
     await deliveries?.[Symbol.asyncDispose]()
     await opened?.[Symbol.asyncDispose]()
   }
@@ -82,9 +85,11 @@ export async function startService(options: ServiceOptions, opener = openLedger)
     const server = await startServer({ app: { fetch: (...args) => app.fetch(...args) }, host, port, draining, limits })
     announce(settings, server.url)
     let record = ready && recordService({ ...options, ledger: ready.ledger })
+    passes = ready === undefined ? undefined : retentionPasses({ ...ready, settings, log })
     const onceOpen = (opened: OpenLedger): void => {
       app = serving(opened, draining.signal)
       record = recordService({ ...options, ledger: opened.ledger })
+      passes = retentionPasses({ ...opened, settings, log })
       log.info({}, 'the ledger is open: requests are served')
     }
     return {

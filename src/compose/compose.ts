@@ -24,6 +24,7 @@ import { fixedKeys, readKeys, requireKeys, type WatchedKeys, watchKeyFile } from
 import { isOnServer, type KeyPlace } from '../settings/places.ts'
 import { watchPolicies } from '../settings/policy-file.ts'
 import { reasonOf } from '../settings/reason-of.ts'
+import { watchRetention } from '../settings/retention-file.ts'
 import { makeFolder } from '../signing/durable-file.ts'
 import { createLedgerKeys, writeNewKeyFile } from '../signing/key-file.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
@@ -88,7 +89,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     makeDataFolder(settings)
     const memory = new MemoryBudget(budgetBytes(settings))
     const work = new WorkQueue()
-    const policies = settings.policy === undefined ? undefined : opened.add(watchPolicies(settings.policy, log))
+    const { policies, retention } = watchedFiles(settings, log, opened)
     const known = readKeys(settings.keys)
     if (known === undefined && isOnServer(settings.store)) throw keysMissing(settings.keys)
     if (isOnServer(settings.store)) opened.add(takeDataFolder(settings.data))
@@ -131,6 +132,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
       values: settings.values,
       scrubDays: settings.scrubDays,
       starting: waiting,
+      ...(retention && { retention: () => retention.current() }),
       ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
       ...(settings.origin !== undefined && { origin: settings.origin }),
     })
@@ -145,6 +147,14 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
   } catch (error) {
     await opened.close()
     throw error
+  }
+}
+
+/** The files of classes and policies that are read again when they change. */
+function watchedFiles({ policy, retention }: Settings, log: Log, opened: Closers) {
+  return {
+    policies: policy === undefined ? undefined : opened.add(watchPolicies(policy, log)),
+    retention: retention === undefined ? undefined : opened.add(watchRetention(retention, log)),
   }
 }
 

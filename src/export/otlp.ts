@@ -83,6 +83,7 @@ const ROLES = {
     'SubjectErased',
     'HoldPlaced',
     'HoldReleased',
+    'RunsArchived',
     'ReviewSigned',
     'TokenRevoked',
   ),

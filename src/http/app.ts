@@ -20,6 +20,7 @@ import { openApiDocument, registerRoute } from './openapi.ts'
 import type { HttpDeps, OpenRoute, Route } from './route.ts'
 import { answerRoutes } from './routes/answers.ts'
 import { approvalRoutes } from './routes/approvals.ts'
+import { archiveRoutes } from './routes/archives.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type BatchOp, batchRoute } from './routes/batch.ts'
 import { budgetRoutes } from './routes/budget.ts'
@@ -63,6 +64,7 @@ const runRoutesAll = [
   ...answerRoutes,
   ...subjectRoutes,
   ...holdRoutes,
+  ...archiveRoutes,
   ...reviewRoutes,
   ...tokenRoutes,
 ]

@@ -8,6 +8,7 @@ import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { RevocationsUnknownError } from '../ledger/tokens/tokens.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
+import { ArchiveMissingError } from '../store/archive-missing-error.ts'
 import { DerivedFileRenewedError } from '../store/derived-file.ts'
 import { StoreUnavailableError, StoreWentBackError, StreamDeletedError } from '../store/event-store.ts'
 import { problemResponse } from './answers.ts'
@@ -52,6 +53,10 @@ export function failure(error: unknown, deps: Pick<HttpDeps, 'log'>, c: HttpCont
     return problemResponse(problem('index-building', MADE_ANEW, { retryAfterMs }), c.req.path)
   }
   if (error instanceof StoreWentBackError) return problemResponse(problem('store-went-back', WENT_BACK), c.req.path)
+  if (error instanceof ArchiveMissingError) {
+    const { message, retryAfterMs } = error
+    return problemResponse(problem('archive-missing', message, { retryAfterMs }), c.req.path)
+  }
   if (error instanceof StoreUnavailableError) {
     const { retryAfterMs } = error
     const detail = error instanceof NotOnRecordError ? NOT_ON_RECORD : unreadable(error)

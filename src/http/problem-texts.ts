@@ -64,6 +64,18 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'A legal hold covers this',
     'Nothing was erased. `hold` names the hold: who placed it can release it (`countersign holds release`), then ask again.',
   ),
+  'retention-floor': text(
+    'A class of retention still keeps this',
+    'Nothing was erased. `class`, `run` and `until` say what keeps it and how long; ask again then.',
+  ),
+  'archive-missing': text(
+    'The archive with this run is not there',
+    'Put the file that `detail` names back into the folder of the archives, beside the store; nothing is damaged. Then ask again.',
+  ),
+  'archive-unavailable': text(
+    'This ledger archives nothing',
+    'Archives need a store in a file (SQLite); export runs from any other store. Nothing was changed.',
+  ),
   'holds-full': text(
     'Too many legal holds are active',
     'Release those that have ended, or place one on the whole tenant; nothing was recorded.',

@@ -62,7 +62,7 @@ const LAST_PASS_MS = 500
  * them.
  */
 export async function createLedger(options: LedgerOptions): Promise<Ledger> {
-  const { store, views, keys, readOnly, work, erasures, effects = realEffects(), log = silentLog } = options
+  const { store, views, keys, readOnly, work, effects = realEffects(), log = silentLog } = options
   const memory = options.memory ?? new MemoryBudget()
   const [sealer, logKeys] = [new Sealer(keys, memory), new LogKeys(keys)]
   const knownHead = options.logs && knownHeadBy(options.logs.store)
@@ -90,7 +90,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
-  const ofSubjects = { ...side, ...known, erasures, sealer, facts, store, effects, log }
+  const ofSubjects = { ...options, ...side, ...known, sealer, facts, effects, log, list }
   const erasing = await openSubjects({ ...ofSubjects, readOnly: leavesErasures(options) })
   const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]

@@ -1,4 +1,5 @@
 /** @module The parts and settings from which a ledger is created. */
+import type { RetentionClass } from '../../schemas/retention.ts'
 import type { MemoryBudget } from '../resources/memory-budget.ts'
 import type { WorkQueue } from '../resources/work-queue.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
@@ -23,6 +24,8 @@ export interface LedgerOptions {
   readonly subjects?: SubjectStore | undefined
   /** List of erasures, kept apart from the store and its keys; if absent, no record of erasures exists outside of them. */
   readonly erasures?: ErasureList | undefined
+  /** Classes of retention, whose terms hold up erasures; read at each of them. If absent, there are none. */
+  readonly retention?: (() => readonly RetentionClass[]) | undefined
   readonly effects?: Effects
   readonly log?: Log
   /** If absent, progress of a slow start is not reported, and the start cannot be cancelled. */

@@ -27,6 +27,7 @@ import type { Notices } from './read/notices.ts'
 import type { UnreadableRun } from './read/unreadable.ts'
 import type { ReservationsPage, RunAt, RunPage } from './run-at.ts'
 import type { ServiceReads, ServiceRecord } from './service.ts'
+import type { Archives } from './subjects/archive-records.ts'
 import type { Holds, Subjects } from './subjects/subjects.ts'
 import type { Tokens } from './tokens/tokens.ts'
 
@@ -366,6 +367,9 @@ export interface Ledger extends AsyncDisposable {
 
   /** Legal holds: what they cover is not erased. */
   readonly holds: Holds
+
+  /** Archives of runs that have ended: their records, and the step in which bodies leave the store. */
+  readonly archives: Archives
 
   /** Access tokens of the tenant that are refused before they expire. */
   readonly tokens: Tokens

@@ -1,5 +1,6 @@
 /** @module The errors of the ledger that keep their type when they are passed between threads. */
 import { ReaderLeftError } from '../resources/work-queue.ts'
+import { ArchiveMissingError } from '../store/archive-missing-error.ts'
 import { DerivedFileRenewedError } from '../store/derived-file.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
 import { errorKind } from '../workers/failure.ts'
@@ -23,6 +24,10 @@ export const THREAD_ERRORS = [
     }),
     make: ({ view, isOfRows: ofRows, reason }) =>
       new ViewBehindError(view, ofRows ? new RangeError(reason) : new Error(reason)),
+  }),
+  errorKind('archive-missing', ArchiveMissingError, {
+    data: ({ retryAfterMs }) => retryAfterMs,
+    make: (retryAfterMs, message) => new ArchiveMissingError(message, retryAfterMs),
   }),
   errorKind('store-unavailable', StoreUnavailableError, {
     data: ({ retryAfterMs }) => retryAfterMs,

@@ -39,6 +39,8 @@ export interface Settings {
   readonly readThreads: number
   /** `default`, `relay`, or the path of a file. */
   readonly policy?: string
+  /** Path of the file with the classes of retention. */
+  readonly retention?: string
   readonly judge?: string
   /** Addresses that may be contacted in addition to the host of the judge, in the format of the egress guard. */
   readonly judgeAllow: readonly string[]
@@ -108,6 +110,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
   const trustedIssuers = inputs.optional('trusted-issuers')
   const origin = inputs.optional('origin')
   const policy = inputs.optional('policy')
+  const retention = inputs.optional('retention')
   const judge = inputs.optional('judge')
   const webhook = webhookOf(inputs)
   const gateway = inputs.optional('gateway')
@@ -136,6 +139,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     scrubDays: inputs.number('scrub-days'),
     readThreads: inputs.number('read-threads'),
     ...(policy !== undefined && { policy }),
+    ...(retention !== undefined && { retention }),
     ...(judge !== undefined && { judge }),
     judgeAllow: inputs.names('judge-allow'),
     ...(webhook !== undefined && { webhook }),

@@ -44,6 +44,7 @@ export function recordedSettings(settings: Settings): Readonly<Record<string, st
     memory: memoryBytes,
     // `policy` is either the path of a file or the name of a built-in policy.
     policy: policy === undefined ? undefined : (digestOfFile(policy) ?? policy),
+    retention: settings.retention === undefined ? undefined : digestOfFile(settings.retention),
     'trusted-issuers': trustedIssuers === undefined ? undefined : digestOfFile(trustedIssuers),
     witnesses: witnesses === undefined ? undefined : digestOfFile(witnesses),
     // The gateway's file names the places of keys and contains none.

@@ -151,6 +151,12 @@ export const SETTINGS = {
     schema: Path,
     shownDefault: '`default`',
   },
+  retention: {
+    about:
+      'file with the classes of retention, which say which runs are archived and when, on a store in a file; a pass begins a minute after the start and then each day, and reads the file anew',
+    schema: Path,
+    shownDefault: 'none: nothing is archived',
+  },
   judge: {
     about:
       'URL of a judge that is called after each accepted handoff of runs whose policy names `judge`; nothing else is dialled for it',

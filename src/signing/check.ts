@@ -7,7 +7,7 @@ import { readHeader } from './header-reader.ts'
 import { type KeyOrder, type RunKeys, ringIndex } from './key-ring.ts'
 import type { ReadHeader } from './plain-header.ts'
 import { headerMac } from './seal.ts'
-import { streamTenant } from './stream-tenant.ts'
+import { isArchivable, streamTenant } from './stream-tenant.ts'
 
 export type FaultCode =
   | 'header-not-json'
@@ -21,6 +21,10 @@ export type FaultCode =
   | 'key-order'
   | 'mac'
   | 'data-digest'
+  /** The body is in an archive that is not in its folder, or cannot be read. Nothing is known to be wrong with it. */
+  | 'archive-missing'
+  /** The archive holds something else than the body that was sealed. */
+  | 'archive-damaged'
   | 'data-not-canonical'
   | 'prev'
   | 'time-order'
@@ -59,6 +63,8 @@ export interface CheckKeys {
   readonly runKeys: RunKeys
   /** Default `full`. */
   readonly depth?: CheckDepth
+  /** Accept an event whose body is in an archive that is elsewhere: its header alone is checked. For a reader that needs no body, or asks for it separately. */
+  readonly headersSuffice?: boolean
 }
 
 /** Larger than the limit for input, because a payload of full depth is nested some levels down in the body of its event. */
@@ -112,7 +118,7 @@ export function faultsIn(record: CheckedRecord, read: ReadHeader, expected: Expe
   checkPlace(record, header, expected, faults)
   checkLinks(header, expected, faults)
   checkSeal(read, keys, expected, faults)
-  checkData(record, header, keys.depth ?? 'full', faults)
+  checkData(record, header, keys, faults)
   return faults
 }
 
@@ -170,9 +176,24 @@ function sameMac(computed: string, stored: string): boolean {
   return timingSafeEqual(computedMac, storedMac)
 }
 
-function checkData(record: CheckedRecord, header: Header, depth: CheckDepth, faults: Fault[]): void {
+function checkData(
+  record: CheckedRecord,
+  header: Header,
+  { depth = 'full', headersSuffice = false }: CheckKeys,
+  faults: Fault[],
+): void {
+  const { archive } = record
+  // Nothing else is ever archived: elsewhere such a row was forged.
+  if (archive?.isThere === false && isArchivable(header.stream)) {
+    const message = `its body is in the archive ${archive.name}.jsonl, which is not in its folder, or cannot be read: put it back there`
+    if (!headersSuffice) faults.push({ code: 'archive-missing', message })
+    return
+  }
   if (sealedDigest(record) !== header.dataDigest) {
-    faults.push({ code: 'data-digest', message: 'the body is not the one that was sealed' })
+    const message = `the body in the archive ${archive?.name}.jsonl is not the one that was sealed: put back a copy of it`
+    if (archive !== undefined) faults.push({ code: 'archive-damaged', message })
+    else faults.push({ code: 'data-digest', message: 'the body is not the one that was sealed' })
+    if (archive !== undefined) return
   }
   if (depth === 'full' && !isCanonical(record)) {
     faults.push({ code: 'data-not-canonical', message: 'the body is not canonical JSON' })

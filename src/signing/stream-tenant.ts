@@ -11,6 +11,12 @@ export function isValueStream(stream: string): boolean {
   return stream.startsWith('value-') && parseStream(stream)?.kind === 'value'
 }
 
+/** Whether bodies of the stream may be in an archive: those of runs, and their large values. */
+export function isArchivable(stream: string): boolean {
+  const kind = parseStream(stream)?.kind
+  return kind === 'run' || kind === 'value'
+}
+
 /** Tenant of the log that holds the stream's events as leaves; undefined if no log does. */
 export function logTenant(stream: string): string | undefined {
   return isValueStream(stream) ? undefined : streamTenant(stream)

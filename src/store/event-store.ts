@@ -5,6 +5,7 @@
  * (`noteWith`).
  */
 import type { AppendRecord, StoredRecord } from '../../schemas/header.ts'
+import type { MovedBodies } from './archived-body.ts'
 
 /** Place in the store's global order. Opaque: compare positions with `comparePositions` of the store that issued them, and store them as text. */
 export type Position = string
@@ -203,6 +204,13 @@ export interface EventStore extends AsyncDisposable {
     options: Omit<ReadAllOptions, 'until'>,
     signal: AbortSignal,
   ): AsyncIterable<readonly ReadRecord[] | 'caught-up'>
+  /**
+   * Replaces salt and body of rows by their places in an archive, all or none; durable once resolved. Reads then take them from the archive. The archive must
+   * be durable, and on record, before. Rejects if nothing was moved, or if that is not known. Absent if this kind of store cannot.
+   */
+  moveBodies?(moved: MovedBodies): Promise<void>
+  /** Gives the space of moved bodies back; appends wait meanwhile. Absent if this kind of store cannot. */
+  compact?(): Promise<void>
   /** Comparator for `Array.prototype.sort`: negative, zero or positive. Throws `TypeError` for text that is not a position of this store. */
   comparePositions(a: Position, b: Position): number
   status(): StoreStatus

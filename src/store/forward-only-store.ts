@@ -82,6 +82,8 @@ class ForwardOnlyStore implements EventStore {
   readonly missingEnd?: () => Promise<PositionRange | undefined>
   readonly lostBeginnings?: (streams: readonly string[]) => Promise<readonly string[]>
   readonly attested?: NonNullable<EventStore['attested']>
+  readonly moveBodies?: NonNullable<EventStore['moveBodies']>
+  readonly compact?: NonNullable<EventStore['compact']>
   readonly #store: EventStore
   readonly #options: ForwardOnlyOptions
   readonly #known: KnownEvents
@@ -112,6 +114,9 @@ class ForwardOnlyStore implements EventStore {
       this.lostBeginnings = (streams) => this.#answer(() => store.lostBeginnings?.(streams) ?? Promise.resolve([]))
     if (store.attested !== undefined)
       this.attested = (range) => this.#answer(() => store.attested?.(range) ?? Promise.resolve({ lost: [] }))
+    const { moveBodies, compact } = store
+    if (moveBodies !== undefined) this.moveBodies = (moved) => this.#answer(() => moveBodies.call(store, moved))
+    if (compact !== undefined) this.compact = () => this.#answer(() => compact.call(store))
     this.#store = store
     this.#options = options
     this.#known = new KnownEvents(this.comparePositions)

@@ -3,9 +3,11 @@
  * a query, a trailer is only a claim by the holder of that key, which is no proof.
  */
 import { type ExportTrailer, signedTrailerText } from '../../schemas/export-trailer.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { type Loss, lossesText } from '../../schemas/loss.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
 import { isDsseSigned } from '../signing/dsse.ts'
+import { isOfArchive } from './archive-filter.ts'
 import { forkFault, type HeldCheckpoint } from './checkpoint-check.ts'
 import type { ExportTree } from './export-tree.ts'
 import type { VerifyFaultCode } from './fault.ts'
@@ -42,7 +44,7 @@ export function judgeCompleteness(input: CompletenessInput): Completeness {
   const held = input.kept && { held: isWholeTenant(trailer) && input.tree.keptFits !== undefined }
   if (faults.length > 0)
     return { proven: false, statement: 'not shown: what should prove it does not fit', ...held, faults }
-  const proof = isWholeTenant(trailer) ? proofOf(input, signature.by) : undefined
+  const proof = isWholeTenant(trailer) ? proofOf(input, signature.by) : proofOfArchive(trailer, signature.by)
   if (proof !== undefined) return { proven: true, statement: proof, ...held, faults }
   const message = whyUnproven(input, signature)
   return { proven: false, statement: message, ...held, faults: [{ code: 'completeness-unproven', message }] }
@@ -159,6 +161,12 @@ function proofOf({ trailer, tree, kept }: CompletenessInput, by: NoteVerifier | 
       ? `, of which your checkpoint covers the first ${kept.checkpoint.size}`
       : ''
   return `${what}, signed with ${by.name}+${by.keyId}${beyond}`
+}
+
+/** An archive is whole as it was signed. That it is the one on record is shown by the store, whose headers name every event. */
+function proofOfArchive({ filter, events }: ExportTrailer, by: NoteVerifier | undefined): string | undefined {
+  if (by === undefined || !isOfArchive(filter as JsonObject | undefined)) return undefined
+  return `all ${events} events of the archive ${String(filter?.archive)}, as ${by.name}+${by.keyId} signed it; that it is the recorded one shows verify of its store, beside it`
 }
 
 function whatIsHere({ tenant }: ExportTrailer, { from, size, root }: ExportTree): string {

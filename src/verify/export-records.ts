@@ -10,6 +10,7 @@ import { parseStream } from '../../schemas/names.ts'
 import { fromBase64url } from '../signing/base64url.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import { decodeUtf8 } from '../signing/strict-json.ts'
+import { isOfArchive } from './archive-filter.ts'
 import type { HeldCheckpoint } from './checkpoint-check.ts'
 import { type Completeness, type FindLogKey, judgeCompleteness } from './export-completeness.ts'
 import { ExportTree } from './export-tree.ts'
@@ -81,7 +82,13 @@ class ExportReader {
       this.#tree.take(item)
     }
     if ('fault' in item) return [item]
-    return [{ ...item, ...(this.#filter && { alone: true }), ...(this.#part && { inPart: true }) }]
+    return [
+      {
+        ...item,
+        ...(this.#filter && !isOfArchive(this.#filter) && { alone: true }),
+        ...(this.#part && { inPart: true }),
+      },
+    ]
   }
 
   #takeHead(line: Line, text: string, filter: JsonObject): readonly SourceItem[] {

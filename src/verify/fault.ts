@@ -36,6 +36,8 @@ export type VerifyFaultCode =
   | 'erasure-unfinished'
   /** An erasure is recorded, but the key still exists. */
   | 'erasure-undone'
+  /** A row says that its body is in an archive, and no recorded archive names it. */
+  | 'archive-unrecorded'
   | 'key-not-announced'
   /** An event follows the one that recorded the disclosure of its run's keys. */
   | 'after-disclosure'
@@ -128,6 +130,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'unknown-type': 'UNVERIFIABLE',
   'body-version': 'UNVERIFIABLE',
   'body-schema': 'UNVERIFIABLE',
+  'archive-missing': 'INCOMPLETE',
   'erasure-undone': 'INCOMPLETE',
   'erasure-unfinished': 'INCOMPLETE',
   'key-missing': 'UNVERIFIABLE',

@@ -34,11 +34,13 @@ export class SoundChecks {
   /** Undefined if there is anything to report about the record, or if it affects how others are judged. */
   look(record: PlacedRecord): SoundFacts | undefined {
     const { stream, revision } = record
+    if (record.archive !== undefined) return undefined
     if (stream === SYSTEM_STREAM || isValueStream(stream)) return undefined
     const read = readHeader(record.header)
     if (!read.ok) return undefined
     const { header } = read
     if (disclosesRun(header.type) || isCheckpoint(header.type) || header.type === 'LossAcknowledged') return undefined
+    if (header.type === 'RunsArchived') return undefined
     if (bearsOnErasure(header.type, record)) return undefined
     if (record.requestId !== header.request?.id) return undefined
     const large = declarationOf(header.type)?.large

@@ -1,5 +1,5 @@
 /** @module Items that sources pass to a verification: records, results of earlier checks, and faults. */
-import type { RecordBytes } from '../../schemas/header.ts'
+import type { ArchivePlace, RecordBytes } from '../../schemas/header.ts'
 import type { VerifyFault } from './fault.ts'
 
 /** A record as stored or exported; `stream`, `revision` and `requestId` are the store's own columns. */
@@ -9,6 +9,8 @@ export interface PlacedRecord {
   readonly header: string
   readonly salt: Uint8Array
   readonly data: string
+  /** Where salt and body came from, if they are not in the store. */
+  readonly archive?: ArchivePlace
   /** The same record as bytes, if it was read in that form. */
   readonly bytes?: RecordBytes
   /** Absent in exports. */

@@ -60,6 +60,7 @@ const SHAKES_DIGEST: ReadonlySet<VerifyFaultCode> = new Set<VerifyFaultCode>([
 const BREAKS_SEAL: ReadonlySet<VerifyFaultCode> = new Set<VerifyFaultCode>([
   ...[...SHAKES_DIGEST].filter((code) => code !== 'wrong-stream' && code !== 'wrong-revision'),
   'data-digest',
+  'archive-damaged',
 ])
 
 /** If `sealsChecked` is false, links and digests are checked, but seals are not. */

@@ -27,6 +27,7 @@ export class ValueChecks {
   readonly #sound = new Set<string>()
   readonly #wrong = new Set<string>()
   readonly #named = new Set<string>()
+  readonly #away = new Set<string>()
 
   /** Number of complete values. */
   get values(): number {
@@ -43,6 +44,16 @@ export class ValueChecks {
     return this.#named.size
   }
 
+  /** Number of distinct values that events name and that are not here. */
+  get elsewhere(): number {
+    return [...this.#named].filter((name) => !this.#sound.has(name)).length
+  }
+
+  /** Takes a part of a value whose text is in an archive that is elsewhere: nothing is known to be wrong with the value. */
+  leave(stream: string): void {
+    this.#away.add(valueName(stream))
+  }
+
   /** Takes the next event in store order, whose seal was checked. */
   take(header: Header, data: string): readonly ValueFault[] {
     if (header.type === 'ValueStored') return this.#grow(header, data)
@@ -54,8 +65,7 @@ export class ValueChecks {
 
   /** Marks the value of a faulty part as altered. */
   spoil(stream: string): void {
-    const name = stream.slice('value-'.length).replace('.', ' sha256:')
-    this.#wrong.add(name)
+    this.#wrong.add(valueName(stream))
   }
 
   #grow({ tenant, stream }: Header, data: string): readonly ValueFault[] {
@@ -91,9 +101,14 @@ export class ValueChecks {
     this.#named.add(name)
     if (this.#wrong.has(name))
       return [{ code: 'value-altered', message: `the value ${digest} that it names was altered` }]
-    if (this.#sound.has(name)) return []
+    if (this.#sound.has(name) || this.#away.has(name)) return []
     return [{ code: 'value-missing', message: `the value ${digest} that it names is not there` }]
   }
+}
+
+/** Tenant and digest of the value that is in a stream. */
+function valueName(stream: string): string {
+  return stream.slice('value-'.length).replace('.', ' sha256:')
 }
 
 /** Whether a body may name a value instead of containing it as the member `large`. Most bodies contain it and need not be parsed. */

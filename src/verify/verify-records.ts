@@ -3,12 +3,14 @@
  * integrity; only a checkpoint stored outside the ledger can show that the end was truncated.
  */
 import { placeText } from '../../schemas/acknowledged-loss.ts'
+import type { Header } from '../../schemas/header.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import type { CheckDepth } from '../signing/check.ts'
 import { isHeldPlace } from '../signing/held-place.ts'
 import type { KeyRing, RunKeys } from '../signing/key-ring.ts'
 import { isValueStream } from '../signing/stream-tenant.ts'
 import { type AcknowledgedEvent, type AcknowledgedLosses, FoundAcknowledgements } from './acknowledged-losses.ts'
+import { ArchiveChecks, type FindArchive } from './archive-checks.ts'
 import { bearsOnErasure, ErasureChecks } from './erasure-checks.ts'
 import { EventRules, type LedgerFacts } from './event-rules.ts'
 import { type Verdict, type VerifyFault, verdictOf, worse } from './fault.ts'
@@ -38,6 +40,8 @@ export interface VerifyOptions {
   readonly mayBeEmpty?: () => boolean
   /** Whether the key of a subject exists; absent if the key file is not next to the store. */
   readonly isKeyThere?: ((id: string) => boolean) | undefined
+  /** For a store with archives beside it: reads the file of one. */
+  readonly findArchive?: FindArchive | undefined
   /** Reads the source again from the start, each record as stored: needed if an event id may occur twice. */
   readonly again?: () => SourcePages
   /** For a whole store: the recorded acknowledgements of losses that an earlier pass found. Each loss is then reported as acknowledged, at its place. */
@@ -57,6 +61,8 @@ export interface VerifyResult {
   readonly values?: { readonly whole: number; readonly unnamed: number }
   /** Number of events in which something was encrypted under a key that was destroyed by a recorded erasure. */
   readonly erased?: number
+  /** Archives in which bodies of events are, each with the number of these events. */
+  readonly archived?: readonly { readonly archive: string; readonly events: number }[]
   readonly ledger?: LedgerFacts
   /** Losses with a recorded acknowledgement. */
   readonly acknowledged?: readonly AcknowledgedEvent[]
@@ -74,6 +80,7 @@ export async function verifyRecords(pages: SourcePages, options: VerifyOptions):
     options.onProgress?.(run.events)
   }
   await run.compareIds()
+  await run.judgeArchives()
   return run.finish()
 }
 
@@ -89,6 +96,8 @@ class Verification {
   readonly #values = new ValueChecks()
   readonly #mayRepeat = new Set<string>()
   readonly #erasures = new ErasureChecks()
+  readonly #archives = new ArchiveChecks()
+  #archived: NonNullable<VerifyResult['archived']> = []
   readonly #acknowledged = new FoundAcknowledgements()
   /** Places of acknowledged losses that were passed. */
   readonly #met = new Set<string>()
@@ -160,7 +169,7 @@ class Verification {
   #judge(record: PlacedRecord): void {
     this.#passMissing(record)
     const found = this.#streams.judge(record)
-    const judged = this.#asLost(record, found) ?? found
+    const judged = this.#asArchived(record, this.#asLost(record, found) ?? found)
     const { header } = judged
     for (const { code, message, missing } of judged.faults) {
       if (missing === undefined) {
@@ -175,14 +184,35 @@ class Verification {
     if (header === undefined) return
     if (header.clock !== undefined) this.#behindClock += 1
     if (!judged.sealed && this.#options.keys !== undefined) return
-    for (const { code, message } of this.#rules.check(header, record.data)) {
-      this.#report({ ...placeOf(record, judged), code, message })
+    if (record.archive?.isThere !== false) this.#checkRules(record, judged, header)
+    if (judged.sealed && judged.faults.length === 0) {
+      this.#acknowledged.take(header, record.data)
+      this.#archives.takeRecord(header.type, header, record.data)
     }
-    if (judged.sealed && judged.faults.length === 0) this.#acknowledged.take(header, record.data)
     if (judged.sealed && bearsOnErasure(header.type, record)) this.#erasures.take(header, record.data)
     this.#checkCheckpoint(record, judged)
     this.#checkValues(record, judged)
     if (judged.faults.length === 0 && this.#seen.mayRepeat(header.id)) this.#mayRepeat.add(header.id)
+  }
+
+  #checkRules(record: PlacedRecord, judged: Judged, header: Header): void {
+    for (const { code, message } of this.#rules.check(header, record.data)) {
+      this.#report({ ...placeOf(record, judged), code, message })
+    }
+  }
+
+  /** That an archive is missing is reported once, with the number of events whose bodies are in it. */
+  #asArchived(record: PlacedRecord, judged: Judged): Judged {
+    if (record.archive === undefined) return judged
+    this.#archives.takeMoved(record)
+    if (!record.archive.isThere && isValueStream(record.stream)) this.#values.leave(record.stream)
+    return { ...judged, faults: judged.faults.filter(({ code }) => code !== 'archive-missing') }
+  }
+
+  async judgeArchives(): Promise<void> {
+    const { archived, faults } = await this.#archives.finish(this.#options.findArchive)
+    this.#archived = archived
+    for (const fault of faults) this.#report(fault)
   }
 
   /** Skips events of its stream before it that are missing and acknowledged as lost. */
@@ -314,9 +344,9 @@ class Verification {
     for (const fault of faults) this.#report(fault)
     this.#unchecked.push(...unchecked)
     const { facts, disclosedRuns } = this.#rules
-    const { values, unnamed, named } = this.#values
-    if (this.#options.wholeStore !== true && named > 0)
-      this.#unchecked.push(`large values: ${named} are named and lie in the store of the ledger`)
+    const { values, unnamed, elsewhere } = this.#values
+    if (this.#options.wholeStore !== true && elsewhere > 0)
+      this.#unchecked.push(`large values: ${elsewhere} are named and lie in the store of the ledger`)
     if (disclosedRuns > 0) this.#unchecked.push(disclosedText(disclosedRuns))
     return {
       verdict: this.#verdict,
@@ -326,6 +356,7 @@ class Verification {
       behindClock: this.#behindClock,
       ...(values > 0 && { values: { whole: values, unnamed } }),
       ...(erased > 0 && { erased }),
+      ...(this.#archived.length > 0 && { archived: this.#archived }),
       ...(facts && { ledger: facts }),
       ...(this.#acknowledged.lost.length > 0 && { acknowledged: this.#acknowledged.lost }),
       ...(this.#putBack > 0 && { putBack: this.#putBack }),

@@ -35,6 +35,7 @@ const NOT_FOR_AN_AGENT_BELOW = [
   '/v1/subjects/',
   '/v1/losses',
   '/v1/holds',
+  '/v1/archives',
   '/v1/tokens/',
   '/v1/reviews',
   '/v1/audit/',

@@ -1,6 +1,7 @@
 /** @module A real ledger on the store under test, in memory by default, with a clock and ids that a test holds in its hand. */
 import { randomBytes } from 'node:crypto'
 import { v7 as uuidV7 } from 'uuid'
+import type { RetentionClass } from '../../schemas/retention.ts'
 import type { AuditReads } from '../../src/ledger/audit/audit-reads.ts'
 import type { UnrecordedReads } from '../../src/ledger/audit/audit-service.ts'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
@@ -119,6 +120,7 @@ export interface TestLedgerOptions {
   /** Keys of subjects; default: in memory. */
   readonly subjects?: SubjectStore | 'none'
   readonly tenantPolicy?: TenantPolicies
+  readonly retention?: () => readonly RetentionClass[]
   /** Keep the auditors' index; `unrecorded` puts no read on record, as recording takes its time. */
   readonly audit?: boolean | 'unrecorded'
   /** How long a question of auditors waits for the index. */
@@ -171,6 +173,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       ...(options.memory && { memory: options.memory }),
       ...(options.work && { work: options.work }),
       ...(options.values && { values: options.values }),
+      ...(options.retention && { retention: options.retention }),
       ...(options.tenantPolicy && { tenantPolicy: options.tenantPolicy }),
       ...(options.cachedRunsMax === undefined ? {} : { cachedRunsMax: options.cachedRunsMax }),
     })

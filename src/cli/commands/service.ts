@@ -30,9 +30,10 @@ export function serviceCommands(program: CliCommand): void {
       tokenFlag('subjects:erase'),
       jsonFlag('the answer as one JSON object'),
     )
-    .settings(...PLACE)
+    .settings(...PLACE, 'retention')
     .runs(async () => (await import('../erase.ts')).erase)
   holds(program)
+  retention(program)
   reviews(program)
   losses(program)
   witness(program)
@@ -45,6 +46,32 @@ export function serviceCommands(program: CliCommand): void {
 
 /** All settings except the file of pinned keys. */
 const SERVE_SETTINGS = (Object.keys(SETTINGS) as SettingName[]).filter((name) => name !== 'known-keys')
+
+function retention(program: CliCommand): void {
+  const group = program
+    .command('retention')
+    .description('archive runs that have ended: their bodies go to files, their headers and all proofs stay')
+  const flags = () => [tenantFlag(), jsonFlag('the answer as one JSON object')]
+  group
+    .command('list')
+    .description('the archives on record: which files, when, by whom')
+    .flags(tenantFlag(), trustNothingFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .runs(async () => (await import('../retention.ts')).listArchives)
+  group
+    .command('plan')
+    .description('say what a pass would archive now, and why it would leave the rest; changes nothing')
+    .flags(...flags())
+    .settings(...PLACE, 'retention')
+    .runs(async () => (await import('../retention.ts')).planned)
+  group
+    .command('run')
+    .description('archive what is due, then give the space back; stop the ledger first')
+    .flags(...flags())
+    .settings(...PLACE, 'retention')
+    .explained('Exit code: 0 done, 3 a run that is due cannot be archived.')
+    .runs(async () => (await import('../retention.ts')).run)
+}
 
 function serve(program: CliCommand): void {
   program

@@ -1,4 +1,4 @@
-/** @module Actions on the ledger itself: starts, stops, changed settings, rotated keys, and the tokens issued for the tenant. */
+/** @module Actions on the ledger itself: starts, stops, changed settings, rotated keys, the tokens issued for the tenant, and its archives. */
 import { z } from 'zod'
 import { declarationOf } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -16,10 +16,11 @@ export const servicePage = pageRoute({
   query: z.object({}),
   handle: async (view) => {
     const { deps, caller } = view
-    const { service } = deps.ledger
-    const [history, tokens] = await Promise.all([
+    const { service, archives } = deps.ledger
+    const [history, tokens, archived] = await Promise.all([
       service.history({ limit: ROWS }),
       service.tokens(caller.tenant, { limit: ROWS }),
+      archives.list(caller),
     ])
     return {
       title: 'Service',
@@ -47,6 +48,17 @@ export const servicePage = pageRoute({
             cells={({ subject, type: _, forTenant: __, ...item }) => [textOf(subject), detailsOf(item)]}
             none="No token of this tenant was issued by countersign token."
           />
+          {archived.ok ? (
+            <ServiceTable
+              heads={['Time', 'File', 'Details']}
+              title="Archives of this tenant"
+              items={archived.value.items.slice(0, ROWS).map(({ at, ...item }) => ({ ...item, time: at }))}
+              cells={({ archive, ...item }) => [`${textOf(archive)}.jsonl`, detailsOf(item)]}
+              none="No run of this tenant is archived."
+            />
+          ) : (
+            <p>Which runs are archived cannot be said: {archived.refusal.detail}</p>
+          )}
           <TakenAnswer
             view={view}
             question="What was done to the ledger, and the tokens of this tenant"

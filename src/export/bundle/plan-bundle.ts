@@ -4,11 +4,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { type AnswerQuestion, answerHead } from '../../../schemas/answer-trailer.ts'
-import { declarationOf, type EventBody } from '../../../schemas/events.ts'
+import type { EventBody } from '../../../schemas/events.ts'
 import { TRAILER_PAYLOAD_TYPE } from '../../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { lossesMember } from '../../../schemas/loss.ts'
-import { ValueRef } from '../../../schemas/values.ts'
 import type { SealedPin } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { TimestampedCheckpoint } from '../../ledger/log/tenant-logs.ts'
@@ -31,6 +30,7 @@ import { jwksText } from '../../verify/bundle/verifier-keys.ts'
 import { type LogAgain, madeRows } from '../answer/made-rows.ts'
 import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
 import { trailerPayload, trailerUnder } from '../signed-trailer.ts'
+import { valueNamedBy } from '../value-named-by.ts'
 import { type BundleFile, bytesFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
 import { answersTo, completePart, isSelected } from './bundle-query.ts'
 import { STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
@@ -259,13 +259,6 @@ async function* valueLines(pending: PendingBundle): AsyncGenerator<string, void>
     for await (const { salt, part, parts, text } of pending.reads.valueParts(digest))
       yield `${JSON.stringify({ event: event.header.id, salt, part, parts, text })}\n`
   }
-}
-
-/** The digest of a large value that is stored next to the event. */
-function valueNamedBy({ header, data }: LedgerEvent): string | undefined {
-  const { large } = declarationOf(header.type) ?? {}
-  const named = ValueRef.safeParse(large === undefined ? undefined : data[`${large}Ref`])
-  return named.success && named.data.kept !== false ? named.data.digest : undefined
 }
 
 /** The events and their trailer, as in any JSONL export. */

@@ -11,6 +11,7 @@ import { addMoney } from '../../../schemas/money.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { allEnded } from '../../resources/all-ended.ts'
 import type { Pace } from '../../resources/work-queue.ts'
+import { requireBodies } from '../../store/archive-missing-error.ts'
 import type { AuditFilter, LeafPage } from '../../store/audit-index.ts'
 import { type AuditEvent, eventBody, eventsOf, linksOf } from './audit-events.ts'
 import {
@@ -222,6 +223,7 @@ async function withRewinds({ store }: GroupDeps, tenant: string, answer: GroupAn
         const [record] = page
         const header = parseJson(record?.header ?? '{}') as { type?: string; id?: string }
         if (record === undefined || header.type !== 'RunRewound' || header.id === undefined) break
+        requireBodies([record])
         const { fromStep, toStep, snapshot } = parseJson(record.data) as Record<string, number>
         const steps = { fromStep: fromStep ?? 0, toStep: toStep ?? 0, snapshot: snapshot ?? 0 }
         return { ...item, rewind: { revision, event: header.id, ...steps, links: linksOf(header.id) } }

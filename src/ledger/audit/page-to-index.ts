@@ -9,6 +9,7 @@ import { isRunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
+import { requireBodies } from '../../store/archive-missing-error.ts'
 import type { Position, ReadRecord } from '../../store/event-store.ts'
 import { decodeRecord, isOfItsType } from '../read/parse-record.ts'
 import { type SeenRecord, seenRecord } from '../read/seen-record.ts'
@@ -54,6 +55,7 @@ export function pageToIndex(
 ): PageToIndex | undefined {
   const last = page.at(-1)
   if (last === undefined) return undefined
+  requireBodies(page)
   const records = page.map((record) => {
     const { stream, revision, position } = record
     return { stream, revision, position, record, said: () => eventSaid(record, isHeldToSchema) }

@@ -30,6 +30,7 @@ const SHOWN_SETTINGS: ReadonlySet<string> = new Set([
   'audience',
   'trusted-issuers',
   'policy',
+  'retention',
   'judge',
   'payload-scope',
   'strict-access',

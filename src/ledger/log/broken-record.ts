@@ -46,6 +46,8 @@ async function isOurs(
   return false
 }
 
+const OF_THE_BODY: ReadonlySet<string> = new Set(['data-digest', 'archive-damaged', 'archive-missing'])
+
 /** The tenant for which a record was sealed, wherever it is stored now; undefined if its MAC is not ours. */
 function sealedTenant({ ring, runKeys }: Sealer, record: ReadRecord): string | undefined {
   const read = readHeader(record.header)
@@ -53,5 +55,5 @@ function sealedTenant({ ring, runKeys }: Sealer, record: ReadRecord): string | u
   const { stream, revision, tenant } = read.header
   const placed = { ...record, stream, revision }
   const faults = faultsIn(placed, read, expectedAlone(placed, read), { ring, runKeys, depth: 'fast' })
-  return faults.every(({ code }) => code === 'data-digest') ? tenant : undefined
+  return faults.every(({ code }) => OF_THE_BODY.has(code)) ? tenant : undefined
 }

@@ -45,6 +45,7 @@ type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
 type OwnReads = Omit<
   Reads,
   | 'holed'
+  | 'signed'
   | 'acknowledged'
   | 'lostAt'
   | 'lostPlaces'
@@ -78,6 +79,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     lostAt: (place) => lostHere(deps, place),
     lostPlaces: (tenant) => lostPlaces(deps, tenant),
     holed: () => deps.logStore.holedLogs().map(({ tenant, holes = [] }) => ({ tenant, losses: holes.length })),
+    signed: () => deps.logStore.signedTenants(),
     acknowledged: (tenant) => parts.projection.acknowledged(tenant),
     stops: () => stopsOf(deps.logStore),
     catchUp: () => parts.indexing.catchUp(),

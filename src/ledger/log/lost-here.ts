@@ -40,7 +40,7 @@ const PLACES_AT_ONCE = 4_096
 /** Maximum number of positions without a record that are searched for the position of the event. */
 const MISSING_MAX = 100
 /** If these are the only faults, the header is the one that was sealed. */
-const OF_THE_BODY: ReadonlySet<string> = new Set(['data-digest', 'data-not-canonical'])
+const OF_THE_BODY: ReadonlySet<string> = new Set(['data-digest', 'data-not-canonical', 'archive-damaged'])
 
 export async function lostHere(deps: LostHereDeps, place: LostPlace): Promise<LostHere> {
   const near = leavesFrom(deps, place, await leavesBefore(deps, place))

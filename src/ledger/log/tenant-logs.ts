@@ -152,6 +152,8 @@ export interface TenantLogs {
   lostAt(place: LostPlace): Promise<LostHere>
   /** The places where a stopped log could continue: the first lost event of each stream involved. */
   lostPlaces(tenant: string): Promise<readonly Pick<LostPlace, 'stream' | 'revision'>[]>
+  /** Tenants whose log has a signed checkpoint. */
+  signed(): readonly string[]
   /** Tenants whose log continued past acknowledged losses, and how many acknowledgements these are. */
   holed(): readonly { readonly tenant: string; readonly losses: number }[]
   /** The recorded acknowledgements of the losses of a tenant. */

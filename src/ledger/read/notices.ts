@@ -91,5 +91,7 @@ function announcedIn(sealer: Sealer, record: ReadRecord): Notice | undefined {
   if (!read.ok || !isRunEventType(read.header.type)) return undefined
   const { announced } = EVENTS[read.header.type]
   if (announced === undefined || sealOf(sealer, record) === 'invalid') return undefined
+  // A run that was archived has ended: nobody can act on its notices any more.
+  if (record.archive?.isThere === false) return undefined
   return { header: read.header, data: parseJson(record.data) as JsonObject, announced }
 }

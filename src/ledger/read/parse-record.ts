@@ -11,6 +11,7 @@ import { parseStream } from '../../../schemas/names.ts'
 import { isCanonicalJson } from '../../signing/canonical-scan.ts'
 import { BODY_MAX_DEPTH } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
+import { archiveMissing } from '../../store/archive-missing-error.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
 
@@ -46,6 +47,12 @@ export function ledgerEvent(record: ReadRecord): LedgerEvent {
 /** The same for a record that was checked. */
 export function checkedEvent(record: ReadRecord, checked: CheckedParts): LedgerEvent {
   return new ReadEvent(record, checked)
+}
+
+/** A body that is in an archive which is elsewhere throws `ArchiveMissingError` where it is read; the header can be read all the same. */
+function bodyIn({ archive, data }: ReadRecord): string {
+  if (archive?.isThere === false) throw archiveMissing(archive)
+  return data
 }
 
 /** A class, because each object with its own accessors would have its own hidden class, which lives until the next full garbage collection. */
@@ -87,6 +94,7 @@ class ReadEvent implements LedgerEvent {
 
   get texts(): LedgerEvent['texts'] {
     const { salt } = this.#record
+    bodyIn(this.#record)
     this.#texts ??= {
       header: this.headerText,
       salt: Buffer.from(salt).toString('base64url'),
@@ -104,7 +112,7 @@ class ReadEvent implements LedgerEvent {
   }
 
   #object(): JsonObject | null {
-    if (this.#parsed === undefined) this.#parsed = parsedObject(this.#record.data) ?? null
+    if (this.#parsed === undefined) this.#parsed = parsedObject(bodyIn(this.#record)) ?? null
     return this.#parsed
   }
 }

@@ -6,13 +6,15 @@ import type { Sealer } from '../identity/sealer.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
 import { checkedEvent } from './parse-record.ts'
 
+const SEAL = { depth: 'fast', headersSuffice: true } as const
+
 /** The expectation for an event that is checked on its own, with any predecessor. */
 export function expectedAlone({ stream, revision, header }: ReadRecord, read = readHeader(header)): Expectation {
   const prevDigest = read.ok ? read.header.prev : undefined
   return { stream, revision, prevDigest, prevTime: undefined, minRingIndex: 0 }
 }
 
-/** The faults of the seal; empty if it is valid. */
+/** The faults of the seal; empty if it is valid. Of a body in an archive that is elsewhere, the header alone is judged. */
 export function sealFaults(sealer: Sealer, record: ReadRecord): readonly Fault[] {
   return faultsAlone(sealer, record, readHeader(record.header))
 }
@@ -21,7 +23,7 @@ export function sealFaults(sealer: Sealer, record: ReadRecord): readonly Fault[]
 function faultsAlone(sealer: Sealer, record: ReadRecord, read: ReturnType<typeof readHeader>): readonly Fault[] {
   if (!read.ok) return [read]
   const expected = expectedAlone(record, read)
-  const once = () => faultsIn(record, read, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' })
+  const once = () => faultsIn(record, read, expected, { ring: sealer.ring, runKeys: sealer.runKeys, ...SEAL })
   const faults = once()
   if (!faults.some(({ code }) => code === 'unknown-key')) return faults
   sealer.reload()
@@ -47,6 +49,7 @@ function sealIn(sealer: Sealer, record: ReadRecord, faults: readonly Fault[]): '
 
 /** Reports the first fault to the listeners that record events that do not verify. */
 export function reportFaults(sealer: Sealer, { stream, revision }: ReadRecord, faults: readonly Fault[]): void {
-  const [first] = faults
+  // An archive that is elsewhere is not a fault of the event.
+  const [first] = faults.filter(({ code }) => code !== 'archive-missing')
   if (first !== undefined) sealer.faultFound({ stream, revision, code: first.code, message: first.message })
 }

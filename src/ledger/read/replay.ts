@@ -47,6 +47,7 @@ export async function* replayRecords(
 ): AsyncGenerator<ReplayLine> {
   const counts: ReplayCounts = { events: 0, matched: 0, mismatched: 0, notCompared: 0 }
   const faults: ReplayLine[] = []
+  let isAway = false
   let state: RunState | undefined
   let expected: Expectation | undefined = firstExpectation(stream)
   for await (const page of pages) {
@@ -59,6 +60,7 @@ export async function* replayRecords(
       const checked = checkRecord(record, expected, keys)
       if (!checked.ok) {
         expected = undefined
+        isAway = checked.faults.every(({ code }) => code === 'archive-missing')
         keys.onFault?.(record, checked.faults)
         const line = { revision: record.revision, ok: false, faults: checked.faults.map(faultLine) }
         faults.push(line)
@@ -72,7 +74,7 @@ export async function* replayRecords(
       yield step.line
     }
   }
-  yield verdictLine(stream, { counts, faults, state, losses: keys.losses ?? [] })
+  yield verdictLine(stream, { counts, faults, isAway, state, losses: keys.losses ?? [] })
 }
 
 function faultLine({ code, message }: Fault): Json {
@@ -131,15 +133,17 @@ function verdictLine(
   input: {
     counts: ReplayCounts
     faults: readonly ReplayLine[]
+    /** Whether all that is wrong is that the archive with the rest is not there. */
+    isAway: boolean
     state: RunState | undefined
     losses: readonly Loss[]
   },
 ): ReplayLine {
-  const { counts, faults, state } = input
+  const { counts, faults, isAway, state } = input
   const losses = lossesMember(input.losses)
   const { events, matched, mismatched, notCompared } = counts
   return {
-    verdict: verdictOf({ events, faults: faults.length, isComplete: losses === undefined }),
+    verdict: verdictOf({ events, faults: isAway ? 0 : faults.length, isComplete: losses === undefined && !isAway }),
     stream,
     events,
     snapshots: { matched, mismatched, notCompared },

@@ -6,6 +6,7 @@ import { EVENTS, type EventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { parseJson } from '../../../schemas/json.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
+import { requireBodies } from '../../store/archive-missing-error.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { FaultRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
@@ -80,6 +81,7 @@ export class RunListProjection {
   }
 
   #folded(page: readonly ReadRecord[], from: Position | undefined, foldRecord: FoldRecord): boolean {
+    requireBodies(page)
     const faults: FaultRow[] = []
     const touched = new Map<string, Touched>()
     for (const record of page) {

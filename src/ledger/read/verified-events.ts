@@ -2,6 +2,7 @@
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../../signing/check.ts'
+import { archiveMissing } from '../../store/archive-missing-error.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import type { Sealer } from '../identity/sealer.ts'
@@ -62,7 +63,7 @@ function checkAlone(sealer: Sealer, record: ReadRecord) {
   return checkInStream(sealer, record, expectedAlone(record))
 }
 
-/** Verifies one record against the expectation from the record before it. Throws `DamagedStreamError`. */
+/** Verifies one record against the expectation from the record before it. Throws `DamagedStreamError`, and `ArchiveMissingError` if its body is elsewhere. */
 export function checkInStream(sealer: Sealer, record: ReadRecord, expected: Expectation) {
   const once = () => checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' })
   let checked = once()
@@ -72,6 +73,9 @@ export function checkInStream(sealer: Sealer, record: ReadRecord, expected: Expe
   }
   if (checked.ok) return checked
   reportFaults(sealer, record, checked.faults)
+  // Anything else that is wrong is damage, wherever the body is.
+  if (record.archive !== undefined && checked.faults.every(({ code }) => code === 'archive-missing'))
+    throw archiveMissing(record.archive)
   const reason = checked.faults.map((fault) => `${fault.code}: ${fault.message}`).join('; ')
   throw new DamagedStreamError(record.stream, record.revision, reason)
 }

@@ -7,7 +7,9 @@ import type { EraseSubject } from '../../../schemas/erasure.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import { isJsonObject, type Json, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { ledgerStream, runStream } from '../../../schemas/names.ts'
+import type { RetentionClass } from '../../../schemas/retention.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { retentionFloor } from '../../domain/retention.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { readHeader } from '../../signing/header-reader.ts'
 import type { EventStore } from '../../store/event-store.ts'
@@ -17,6 +19,7 @@ import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import type { Caller } from '../ledger.ts'
 import type { Log } from '../ports.ts'
 import type { Queries } from '../read/queries.ts'
+import type { RunList } from '../read/run-list.ts'
 import { DamagedStreamError } from '../read/verified-events.ts'
 import type { ErasureList, ListedErasure } from './erasure-list.ts'
 import { type Hold, type HoldRecords, holdOn } from './hold-records.ts'
@@ -31,6 +34,11 @@ const ACTOR = 'countersign'
 /** The reason used if the original record no longer exists. */
 const AGAIN = { reason: 'carried out again: the list of erasures names these keys', basis: 'list of erasures' } as const
 
+export interface RetentionFloors {
+  readonly classes: () => readonly RetentionClass[]
+  readonly list: Pick<RunList, 'catchUp' | 'row'>
+}
+
 export interface ErasuresDeps {
   readonly keys: SubjectKeys
   readonly facts: LedgerFacts
@@ -39,6 +47,8 @@ export interface ErasuresDeps {
   readonly newId: () => string
   readonly log: Log
   readonly holds: Pick<HoldRecords, 'of'>
+  /** Classes of retention, whose terms hold up erasures, and the runs that they are held against; absent if there are none. */
+  readonly floors?: RetentionFloors | undefined
   /** If absent, no record of erasures is kept outside of store and keys. */
   readonly erasures?: ErasureList | undefined
   readonly nowMs: () => number
@@ -130,6 +140,8 @@ export class Erasures implements AsyncDisposable {
     if (rows.length === 0) return { ok: true, value: { status: 'nothing', keyIds: [], openRuns: [] } }
     const ids = rows.map(({ id }) => id)
     await this.#refuseHeld(caller.tenant, ids)
+    const kept = await this.#keptByClass(caller.tenant, ids)
+    if (kept !== undefined) return { ok: false, refusal: kept }
     // From here on, other runs use a new key for the subject, so the runs that use these keys are known.
     this.#subjects.close(ids)
     const open = await this.#openRuns(caller.tenant, ids)
@@ -147,6 +159,23 @@ export class Erasures implements AsyncDisposable {
       },
     )
     return { ok: true, value: { status: 'erased', request, keyIds: ids, counts, openRuns: open } }
+  }
+
+  /** The refusal if a class of retention still keeps a run in which the keys are used (LIFE-59). */
+  async #keptByClass(tenant: string, ids: readonly string[]): Promise<Refusal | undefined> {
+    const { floors, nowMs } = this.#deps
+    const classes = floors?.classes() ?? []
+    if (floors === undefined || classes.length === 0) return undefined
+    await floors.list.catchUp()
+    const at = { tenant, classes, nowMs: nowMs() }
+    for (const run of new Set(ids.flatMap((id) => this.#subjects.runsOf(id)))) {
+      const row = floors.list.row(tenant, run)
+      const floor = row && retentionFloor(row, at)
+      if (floor === undefined) continue
+      const detail = `the class of retention ${floor.class} keeps the run ${run} until ${floor.until}: nothing was erased; ask again then, or change the class`
+      return refusal('retention-floor', detail, { evidence: { run, ...floor } })
+    }
+    return undefined
   }
 
   /** Records the request once; repeating it with `now` is a different request. */

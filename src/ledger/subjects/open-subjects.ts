@@ -13,18 +13,22 @@ import type { KnownHead } from '../log/tenant-logs.ts'
 import type { Effects } from '../ports.ts'
 import { expectedAlone } from '../read/record-seal.ts'
 import { checkInStream } from '../read/verified-events.ts'
+import type { Archives } from './archive-records.ts'
+import { openArchives } from './archives.ts'
 import type { ErasureList, NotedKeyFile } from './erasure-list.ts'
-import { Erasures, type ErasuresDeps } from './erasures.ts'
+import { Erasures, type ErasuresDeps, type RetentionFloors } from './erasures.ts'
 import { HoldRecords } from './hold-records.ts'
 import { openHolds } from './holds.ts'
 import type { SubjectKeys } from './subject-keys.ts'
 import type { Answered, Holds, Subjects } from './subjects.ts'
 
 export interface OpenSubjects extends AsyncDisposable {
-  readonly operations: { readonly subjects: Subjects; readonly holds: Holds }
+  readonly operations: { readonly subjects: Subjects; readonly holds: Holds; readonly archives: Archives }
 }
 
-interface SubjectsDeps extends Omit<ErasuresDeps, 'holds' | 'keys' | 'newId' | 'nowMs' | 'store'> {
+interface SubjectsDeps extends Omit<ErasuresDeps, 'holds' | 'keys' | 'newId' | 'nowMs' | 'store' | 'floors'> {
+  readonly retention?: RetentionFloors['classes'] | undefined
+  readonly list: RetentionFloors['list']
   readonly subjects: SubjectKeys | undefined
   readonly store: EventStore
   readonly effects: Pick<Effects, 'newId' | 'nowMs'>
@@ -32,7 +36,7 @@ interface SubjectsDeps extends Omit<ErasuresDeps, 'holds' | 'keys' | 'newId' | '
   readonly knownHead: ((stream: string) => Pick<KnownHead, 'events'> | undefined) | undefined
   readonly acknowledged: ((tenant: string) => Promise<ReadonlyMap<string, LostEvent>>) | undefined
   readonly sealer: Sealer
-  readonly readOnly: boolean | undefined
+  readonly readOnly?: boolean | undefined
 }
 
 /** Store and keys are an older copy, and later erasures are unknown; `message` says what to do. */
@@ -50,13 +54,19 @@ export async function openSubjects({
   acknowledged,
   ...deps
 }: SubjectsDeps): Promise<OpenSubjects> {
-  const records = new HoldRecords({ store: deps.store, sealer, knownHead, acknowledged })
+  const folding = { store: deps.store, sealer, knownHead, acknowledged }
+  const records = new HoldRecords(folding)
+  const archiving = { store: deps.store, facts: deps.facts, holds: records, folding }
   const holding = { records, ...deps, newId: deps.effects.newId }
   if (keys === undefined) {
-    const holds = openHolds({ ...holding, alone: (work) => work(), keysOf: undefined })
-    return { operations: { subjects: NO_SUBJECTS, holds }, [Symbol.asyncDispose]: async () => undefined }
+    const alone = oneAtATime()
+    const holds = openHolds({ ...holding, alone, keysOf: undefined })
+    const archives = openArchives({ ...archiving, alone })
+    return { operations: { subjects: NO_SUBJECTS, holds, archives }, [Symbol.asyncDispose]: async () => undefined }
   }
-  const erasing = new Erasures({ ...deps, holds: records, keys, ...deps.effects })
+  const { retention: classes } = deps
+  const floors = classes && { classes, list: deps.list }
+  const erasing = new Erasures({ ...deps, holds: records, keys, floors, ...deps.effects })
   const { erasures: list, store, log } = deps
   if (readOnly !== true) {
     await refuseUnknown({ keys, store, list, knownHead, acknowledged })
@@ -83,9 +93,24 @@ export async function openSubjects({
     alone: (work) => erasing.alone(work),
     keysOf: (tenant, subject) => keys.store.keysOf(tenant, subject).map(({ id }) => id),
   })
+  const archives = openArchives({
+    ...archiving,
+    alone: (work) => erasing.alone(work),
+    runsOf: (id) => keys.store.runsOf(id),
+  })
   return {
-    operations: { subjects, holds },
+    operations: { subjects, holds, archives },
     [Symbol.asyncDispose]: () => erasing[Symbol.asyncDispose](),
+  }
+}
+
+/** Runs each piece of work after the one before it has ended, however that ended. */
+function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
+  let turn: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const next = turn.then(work, work)
+    turn = next.catch(() => undefined)
+    return next
   }
 }
 

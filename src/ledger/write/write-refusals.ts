@@ -1,6 +1,7 @@
 /** @module Refusals of the write path itself: the domain was not called, or its decision could not be appended. */
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { OverloadedError } from '../../resources/overloaded-error.ts'
+import { ArchiveMissingError } from '../../store/archive-missing-error.ts'
 import { type EventStore, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'
 import type { Outcome } from '../ledger.ts'
 import { DamagedStreamError } from '../read/verified-events.ts'
@@ -82,6 +83,8 @@ export function overloaded({ message, retryAfterMs }: OverloadedError): Refusal 
 
 /** The refusal for an error of the store or of its contents. Any other error is a bug and is rethrown. */
 export function loadRefusal(error: unknown, store: EventStore): Refusal {
+  if (error instanceof ArchiveMissingError)
+    return refusal('archive-missing', error.message, { retryAfterMs: error.retryAfterMs })
   if (error instanceof DamagedStreamError) return refusal('stream-damaged', error.message)
   if (error instanceof StreamDeletedError) return refusal('stream-damaged', error.message)
   if (error instanceof StoreUnavailableError) return notTaken(store, error.message, error.retryAfterMs)

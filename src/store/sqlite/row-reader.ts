@@ -1,6 +1,7 @@
 /** @module Bounded, synchronous reads of the store file. Every call is one statement, so no transaction is left open. */
 import { NO_STREAM, type PositionRange, type ReadRecord } from '../event-store.ts'
 import type { TenantStreams } from '../tenant-streams.ts'
+import { ArchiveReader } from './archive-reader.ts'
 import { type Database, openReadOnly } from './open.ts'
 import { saltBytes, saltText } from './salt-text.ts'
 import { type FileEnds, fileEnds } from './schema.ts'
@@ -50,6 +51,7 @@ export class RowReader implements Disposable {
   readonly #db: Database
   readonly #statements
   readonly #ends: () => FileEnds
+  readonly #archives: ArchiveReader
   /** The position up to which every position has a record, and the schema version for which that was determined. */
   #dense: { readonly version: number; readonly last: number } | undefined
 
@@ -58,6 +60,7 @@ export class RowReader implements Disposable {
     this.#db = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
     this.#statements = prepareStatements(this.#db)
     this.#ends = fileEnds(this.#db)
+    this.#archives = new ArchiveReader(path)
   }
 
   get db(): Database {
@@ -112,7 +115,7 @@ export class RowReader implements Disposable {
   streamPage(stream: string, { from, to, direction }: StreamRange): readonly ReadRecord[] {
     const { forwards, backwards } = this.#statements
     const statement = direction === 'forwards' ? forwards : backwards
-    return takePage(statement.iterate(stream, from, to)).records
+    return takePage(statement.iterate(stream, from, to), this.#archives).records
   }
 
   allPage({ after, until, tenant }: AllRange): AllPage {
@@ -120,7 +123,7 @@ export class RowReader implements Disposable {
     if (after >= last) return { records: [], upTo: undefined }
 
     const windowEnd = tenant === undefined ? last : Math.min(last, after + FILTER_WINDOW)
-    const { records, ended } = takePage(this.#rowsOf(tenant, after, windowEnd))
+    const { records, ended } = takePage(this.#rowsOf(tenant, after, windowEnd), this.#archives)
     const lastRecord = records.at(-1)
     // A page that reached its limits ends at its last record; any other page has covered its whole window.
     return { records, upTo: ended || lastRecord === undefined ? windowEnd : Number(lastRecord.position) }
@@ -138,6 +141,7 @@ export class RowReader implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#archives[Symbol.dispose]()
     this.#db.close()
   }
 }
@@ -172,11 +176,14 @@ function prepareStatements(db: Database) {
 }
 
 /** `ended`: the rows ran out before the limits of the page were reached. */
-function takePage(rows: Iterable<Row>): { readonly records: readonly ReadRecord[]; readonly ended: boolean } {
+function takePage(
+  rows: Iterable<Row>,
+  archives: ArchiveReader,
+): { readonly records: readonly ReadRecord[]; readonly ended: boolean } {
   const records: ReadRecord[] = []
   let bytes = 0
   for (const row of rows) {
-    const record = fromRow(row)
+    const record = fromRow(row, archives)
     records.push(record)
     bytes += record.header.length + record.data.length
     if (bytes >= PAGE_BYTES) return { records, ended: false }
@@ -184,10 +191,15 @@ function takePage(rows: Iterable<Row>): { readonly records: readonly ReadRecord[
   return { records, ended: records.length < PAGE_RECORDS }
 }
 
-function fromRow([position, stream, revision, header, salt, data, request]: Row): ReadRecord {
+function fromRow(row: Row, archives: ArchiveReader): ReadRecord {
+  const [position, stream, revision, header, salt, data, request] = row
   // A value that is not a blob is read as an empty salt, which no event was sealed with.
   const bytes = saltBytes(salt ?? '')
   const place = String(position)
+  if (bytes.length === 0) {
+    const body = archives.bodyOf(header, bytes, data)
+    return { position: place, stream, revision, header, ...body, ...(request !== null && { requestId: request }) }
+  }
   if (request === null) return { position: place, stream, revision, header, salt: bytes, data }
   return { position: place, stream, revision, header, salt: bytes, data, requestId: request }
 }

@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import { realpathSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
+import { ArchiveReader, movedBytes } from './archive-reader.ts'
 import { asOpenError, type Database, isSqliteCode, openReadOnly, sqliteCode } from './open.ts'
 import { BLOCK_ROWS, blockReader, type ReadBlock } from './row-blocks.ts'
 import { saltBytes, saltText } from './salt-text.ts'
@@ -80,6 +81,7 @@ class Scan implements RowScan {
   readonly #db: Database
   readonly #altered: ScanFault | undefined
   readonly #path: string
+  readonly #archives: ArchiveReader
   readonly #names = new Map<number, string>()
   /** Names of streams whose ids no event can have. */
   #outside: readonly string[] = []
@@ -89,6 +91,7 @@ class Scan implements RowScan {
   constructor(db: Database, altered: ScanFault | undefined, path: string) {
     this.#db = db
     this.#path = path
+    this.#archives = new ArchiveReader(path)
     this.#altered = altered
     this.expected = this.#guarded(() => Number(db.prepare('SELECT max(position) FROM events').pluck().get())) ?? 0
   }
@@ -170,6 +173,7 @@ class Scan implements RowScan {
   }
 
   [Symbol.dispose](): void {
+    this.#archives[Symbol.dispose]()
     this.#db.close()
   }
 
@@ -218,7 +222,8 @@ class Scan implements RowScan {
       return faultAt('not-utf8', 'its text is not UTF-8', placed())
     }
     const requestId = request ?? undefined
-    return { position, stream, revision, header, salt: saltBytes(salt), data, requestId, hasColumns: true }
+    const body = this.#archives.bodyOf(header, saltBytes(salt), data)
+    return { position, stream, revision, header, ...body, requestId, hasColumns: true }
   }
 
   /** The driver replaces every invalid sequence by U+FFFD, so a text that contains one is checked as bytes. */
@@ -292,6 +297,8 @@ class Scan implements RowScan {
 }
 
 function sizeOf([, , , header, , data]: Row): number {
+  const moved = movedBytes(data)
+  if (moved !== undefined) return moved
   return (typeof header === 'string' ? header.length : 0) + (typeof data === 'string' ? data.length : 0)
 }
 

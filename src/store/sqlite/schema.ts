@@ -15,6 +15,10 @@ const SCHEMA_VERSION = 2
  * deletes rows without firing delete triggers, depending on a setting of the connection; hence the checks before each insert: positions only grow, and
  * each revision follows the one before it.
  */
+/** Dropped and made again, within one transaction, where bodies are moved to an archive. */
+export const EVENTS_UPDATE = `CREATE TRIGGER events_update BEFORE UPDATE ON events
+BEGIN SELECT RAISE(ABORT, 'append-only: no update'); END`
+
 const EVENT_STATEMENTS = [
   `CREATE TABLE streams (
   id INTEGER PRIMARY KEY,
@@ -43,8 +47,7 @@ WHEN NEW.position <= (SELECT max(position) FROM events)
   OR NEW.revision <> (SELECT ifnull(max(revision), -1) + 1 FROM events WHERE stream_id = NEW.stream_id)
   OR NEW.request IS NOT NULL AND EXISTS (SELECT 1 FROM events WHERE stream_id = NEW.stream_id AND request = NEW.request)
 BEGIN SELECT RAISE(ABORT, 'append-only: the position, the revision or the request is taken'); END`,
-  `CREATE TRIGGER events_update BEFORE UPDATE ON events
-BEGIN SELECT RAISE(ABORT, 'append-only: no update'); END`,
+  EVENTS_UPDATE,
   `CREATE TRIGGER events_delete BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'append-only: no delete'); END`,
 ]

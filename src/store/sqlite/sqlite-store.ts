@@ -5,6 +5,7 @@
 import { rmSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { MovedBodies } from '../archived-body.ts'
 import { checkAppend } from '../check-append.ts'
 import {
   type Append,
@@ -13,6 +14,7 @@ import {
   type ReadAllOptions,
   type StoreFault,
   StoreOpenError,
+  StoreUnavailableError,
 } from '../event-store.ts'
 import { AppendQueue, QUEUE_LIMITS, type QueueLimits } from './append-queue.ts'
 import { FileStore } from './file-store.ts'
@@ -112,6 +114,20 @@ class SqliteStore extends FileStore implements EventStore {
     } catch (error) {
       return Promise.reject(error)
     }
+  }
+
+  moveBodies(moved: MovedBodies): Promise<void> {
+    return this.#maintained((writer) => writer.move(moved))
+  }
+
+  compact(): Promise<void> {
+    return this.#maintained((writer) => writer.compact())
+  }
+
+  #maintained(work: (writer: Writer) => Promise<void>): Promise<void> {
+    const writer = this.#writer
+    if (writer === undefined) throw new StoreUnavailableError('the store file is not open', REOPEN_RETRY_MS)
+    return work(writer)
   }
 
   subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {

@@ -1,5 +1,6 @@
 /** @module The messages between the store's thread and the writer thread. They use flat arrays, which are copied faster than objects. */
 import { errorKind } from '../../workers/failure.ts'
+import type { MovedBodies } from '../archived-body.ts'
 import { type Append, type AppendResult, type StoreFault, StoreOpenError } from '../event-store.ts'
 
 /** Appends that share one transaction. The records of all appends are concatenated in order; `counts` has the number of records of each append. */
@@ -47,6 +48,10 @@ export interface WriterSettings {
 export interface WriterCalls {
   /** Rejects if the file was closed before, after a failure: the group was then not started. */
   readonly append: (group: AppendGroup) => GroupOutcome
+  /** Rejects if nothing was moved, or if that is not known because the commit failed: the file is closed then. */
+  readonly move: (moved: MovedBodies) => void
+  /** Rejects if it failed; the file is closed then. */
+  readonly compact: () => void
 }
 
 export interface WriterHostCalls {

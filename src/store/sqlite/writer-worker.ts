@@ -5,6 +5,7 @@ import { StoreOpenError } from '../event-store.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { FilesInPlace } from './files-in-place.ts'
 import { GroupWriter } from './group-writer.ts'
+import { compactFile, moveBodies } from './move-bodies.ts'
 import { asOpenError, type Database, diskFault } from './open.ts'
 import { openWriter, settleLog } from './open-writer.ts'
 import { fileIdentity } from './store-path.ts'
@@ -54,6 +55,20 @@ class FileWriter implements Served<WriterCalls> {
       else queueMicrotask(() => this.#checkpoints.afterCommit(outcome.kind === 'refused'))
       return outcome
     },
+    move: (moved) => this.#maintain(() => moveBodies(this.#db, moved)),
+    compact: () => this.#maintain(() => compactFile(this.#db)),
+  }
+
+  #maintain(work: () => void): void {
+    if (!this.#db.open) throw new Error('the file was closed after a failure')
+    try {
+      this.#settled ||= settleLog(this.#db)
+      work()
+    } catch (error) {
+      this.#fail(error)
+      throw error
+    }
+    this.#checkpoints.afterCommit(false)
   }
 
   readonly close = (): void => {

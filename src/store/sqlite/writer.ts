@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { workerProgram } from '../../workers/worker-program.ts'
 import { WorkerThread } from '../../workers/worker-thread.ts'
+import type { MovedBodies } from '../archived-body.ts'
 import type { StoreFault } from '../event-store.ts'
 import {
   type AppendGroup,
@@ -25,6 +26,8 @@ export interface WriterEvents {
 
 export interface Writer {
   post(group: AppendGroup): void
+  move(moved: MovedBodies): Promise<void>
+  compact(): Promise<void>
   /** Empties the WAL, closes the file and ends the thread. */
   close(): Promise<void>
 }
@@ -58,6 +61,8 @@ export async function startWriter(settings: WriterSettings, events: WriterEvents
         events.onOutcome(group.id, outcome)
       }, held)
     },
+    move: (moved) => worker.ask('move', [moved]),
+    compact: () => worker.ask('compact', []),
     close: () => worker.end('the store is closed'),
   }
 }

@@ -3,6 +3,8 @@ import * as assert from 'uvu/assert'
 import type { HoldAnswer } from '../../../schemas/answers/holds.ts'
 import type { PlaceHold } from '../../../schemas/hold.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
+import type { RetentionClass } from '../../../schemas/retention.ts'
+import type { Refusal } from '../../../src/domain/refusal.ts'
 import { Sealer } from '../../../src/ledger/identity/sealer.ts'
 import type { Caller, Ledger } from '../../../src/ledger/ledger.ts'
 import { DamagedStreamError } from '../../../src/ledger/read/verified-events.ts'
@@ -70,6 +72,27 @@ for (const [what, target] of [
     assert.equal(await erasing(t.ledger, 's'), ['erased'])
   })
 }
+
+test('nothing of a subject is erased before the term of a class of retention that keeps one of its runs (LIFE-59)', async () => {
+  const keep = { atLeast: 10, atMost: 20 }
+  let classes: readonly RetentionClass[] = [{ class: 'ten-days', match: { name: 'r' }, keep, action: 'archive' }]
+  await using t = await testLedger({ retention: () => classes })
+  await recorded(t, 'one', 's')
+  const early = await t.ledger.subjects.erase(alice, 's', REQUEST)
+  const { code, evidence }: Partial<Refusal> = early.ok ? {} : early.refusal
+  assert.equal([code, evidence?.class, evidence?.run], ['retention-floor', 'ten-days', 'one'])
+  assert.equal(await typesOf(t), [])
+  const until = Date.parse(String(evidence?.until))
+  t.clock.nowMs = until - 1
+  assert.is((await erasing(t.ledger, 's'))[0], 'retention-floor')
+  classes = [{ class: 'other', match: { name: 'other' }, keep, action: 'archive' }]
+  assert.equal(await erasing(t.ledger, 's'), ['erased'], 'no class keeps the run any more')
+
+  classes = [{ class: 'ten-days', keep, action: 'archive' }]
+  await recorded(t, 'two', 'later')
+  t.clock.nowMs += 10 * 86_400_000
+  assert.equal(await erasing(t.ledger, 'later'), ['erased'], 'the term is over')
+})
 
 const undying = (store: SubjectStore): SubjectStore =>
   new Proxy(store, {

@@ -1,0 +1,108 @@
+/**
+ * @module The passes of retention of a served ledger: one a minute after the start, then one each day, tenant by tenant (LIFE-58). The space of moved bodies is
+ * taken by new events; only `countersign retention run` gives it back, since that rewrites the whole file.
+ */
+import { realpathSync } from 'node:fs'
+import { SYSTEM_TENANT } from '../../schemas/names.ts'
+import { runRetention } from '../export/archive/retention-pass.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Log } from '../ledger/ports.ts'
+import type { WorkQueue } from '../resources/work-queue.ts'
+import type { Settings } from '../settings/config.ts'
+import { readRetention } from '../settings/retention-file.ts'
+import type { EventStore } from '../store/event-store.ts'
+import { archivesOf } from '../store/sqlite/archive-reader.ts'
+
+const FIRST_MS = 60_000
+const EVERY_MS = 86_400_000
+/** The recorded actor. */
+const ACTOR = 'countersign'
+
+interface RetentionParts {
+  readonly ledger: Ledger
+  readonly store: EventStore
+  readonly work: WorkQueue
+  readonly settings: Pick<Settings, 'retention' | 'store'>
+  readonly log: Log
+  readonly firstMs?: number
+}
+
+export interface RetentionPasses extends AsyncDisposable {
+  /** Runs a pass now. Never rejects: what goes wrong is logged, and the next pass tries again. */
+  pass(): Promise<void>
+}
+
+/** Undefined if no classes are set. Throws `SettingsError` if their file cannot be used, or the store moves no bodies. */
+export function retentionPasses({ firstMs = FIRST_MS, ...parts }: RetentionParts): RetentionPasses | undefined {
+  const { settings, log } = parts
+  const { retention, store: place } = settings
+  if (retention === undefined) return undefined
+  readRetention(retention)
+  if (place.kind !== 'sqlite') {
+    log.warn({ store: place.kind }, 'nothing is archived: archives need a store in a file (SQLite)')
+    return undefined
+  }
+  const closing = new AbortController()
+  const passing = { ...parts, retention, folder: archivesOf(realpathSync(place.path)), signal: closing.signal }
+  let last: Promise<void> = Promise.resolve()
+  const pass = (): Promise<void> => {
+    last = last
+      .then(() => passOver(passing))
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'a pass of retention ended early: the next one tries again')
+      })
+    return last
+  }
+  const first = setTimeout(() => void pass(), firstMs).unref()
+  const others = setInterval(() => void pass(), EVERY_MS).unref()
+  return {
+    pass,
+    [Symbol.asyncDispose]: async () => {
+      clearTimeout(first)
+      clearInterval(others)
+      closing.abort()
+      await last
+    },
+  }
+}
+
+interface Passing extends Omit<RetentionParts, 'settings' | 'firstMs'> {
+  readonly retention: string
+  readonly folder: string
+  readonly signal: AbortSignal
+}
+
+async function passOver(parts: Passing): Promise<void> {
+  for (const tenant of parts.ledger.logs?.signed() ?? []) {
+    if (tenant === SYSTEM_TENANT || parts.signal.aborted) continue
+    try {
+      await passOverTenant(parts, tenant)
+    } catch (error) {
+      parts.log.error(
+        { err: error, tenant },
+        'a pass of retention ended early: what it had recorded is good, and the next one goes on',
+      )
+    }
+  }
+}
+
+async function passOverTenant(
+  { ledger, store, work, retention, folder, signal, log }: Passing,
+  tenant: string,
+): Promise<void> {
+  const pace = work.begin({ tenant, caller: ACTOR })
+  try {
+    const caller = { tenant, actor: ACTOR, pace }
+    const classes = readRetention(retention)
+    const found = await runRetention({ ledger, store, caller, classes, folder, signal, nowMs: Date.now })
+    if (!found.ok) {
+      const { code, detail } = found.refusal
+      log.warn({ tenant, code }, `a pass of retention was refused: ${detail}`)
+      return
+    }
+    for (const made of found.value.archives) log.info({ tenant, ...made }, 'runs that have ended were archived')
+    for (const { run, why } of found.value.unsound) log.warn({ tenant, run }, why)
+  } finally {
+    pace.leave()
+  }
+}

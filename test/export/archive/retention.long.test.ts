@@ -1,0 +1,313 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { RetentionClasses } from '../../../schemas/retention.ts'
+import { verifyTarget } from '../../../src/cli/verify-target.ts'
+import { openLedger } from '../../../src/compose/compose.ts'
+import { retentionPasses } from '../../../src/compose/retention-passes.ts'
+import { runRetention } from '../../../src/export/archive/retention-pass.ts'
+import { silentLog } from '../../../src/ledger/effects.ts'
+import type { Caller, Command, Ledger } from '../../../src/ledger/ledger.ts'
+import { readSettings } from '../../../src/settings/config.ts'
+import { readKeyFile } from '../../../src/signing/key-file.ts'
+import { createRunKeys } from '../../../src/signing/key-ring.ts'
+import { archivesOf } from '../../../src/store/sqlite/archive-reader.ts'
+import { runInProcess } from '../../support/in-process-command.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+
+const test = suite('retention of a store in a file')
+
+const caller: Caller = { tenant: 'default', actor: 'tester' }
+const CLASSES = { retention: [{ class: 'all', keep: { atMost: 0 }, action: 'archive' }] }
+/** Found nowhere else. The second run has so much to say that it lies beside its event, as a large value. */
+const marked = (run: string): string => `what only ${run} says `.repeat(run === 'two' ? 8_000 : 400)
+
+const settingsOf = (data: string) => readSettings({ data }, {})
+
+async function recorded(ledger: Ledger, run: string, isEnded: boolean): Promise<void> {
+  const start: Command = { kind: 'start', body: { id: run, name: 'job', input: { text: marked(run) } } }
+  assert.ok((await ledger.execute(caller, run, start, {})).ok)
+  if (isEnded) assert.ok((await ledger.execute(caller, run, { kind: 'complete', body: {} }, {})).ok)
+}
+
+/** A store with two runs that have ended, one that has and is held, and an open one. */
+async function seeded(data: string): Promise<void> {
+  await using opened = await openLedger(settingsOf(data), silentLog)
+  for (const run of ['one', 'two', 'held']) await recorded(opened.ledger, run, true)
+  await recorded(opened.ledger, 'open', false)
+  const held = await opened.ledger.holds.place({ ...caller, principal: 'counsel' }, { run: 'held', reason: 'a claim' })
+  assert.ok(held.ok)
+  await opened.ledger.logs?.publish()
+}
+
+interface Place {
+  readonly data: string
+  readonly store: string
+  readonly archive: string
+  readonly classes: string
+}
+
+async function place(): Promise<Place & Disposable> {
+  const folder = tempFolder()
+  const data = join(folder.path, 'data')
+  await seeded(data)
+  const classes = join(folder.path, 'classes.json')
+  writeFileSync(classes, JSON.stringify(CLASSES))
+  const store = join(data, 'store.db')
+  const archive = join(archivesOf(store), 'default-000001.jsonl')
+  return { data, store, archive, classes, [Symbol.dispose]: () => folder[Symbol.dispose]() }
+}
+
+const verdictOf = async ({ data }: Place): Promise<{ readonly code: number; readonly answer: JsonObject }> => {
+  const { code, stdout } = await runInProcess(['verify', '--data', data, '--json'])
+  return { code, answer: JSON.parse(stdout) }
+}
+
+const codesOf = (answer: JsonObject): unknown[] => (answer.faults as { code: string }[]).map(({ code }) => code)
+
+test('a pass moves the bodies of ended runs to a file, and every proof from before and the whole store verify (LIFE-50, LIFE-51, LIFE-52, LIFE-55, LIFE-57)', async () => {
+  using at = await place()
+  const { data, classes } = at
+  const checkpoint = join(data, 'before.checkpoint')
+  writeFileSync(checkpoint, (await runInProcess(['checkpoint', '--data', data])).stdout)
+  const bundle = join(data, 'before.tar')
+  assert.is((await runInProcess(['export', '--data', data, '--run', 'one', '--bundle', bundle])).code, 0)
+  const plan = JSON.parse(
+    (await runInProcess(['retention', 'plan', '--data', data, '--retention', classes, '--json'])).stdout,
+  )
+  assert.equal(plan.due.map(({ run }: { run: string }) => run).sort(), ['one', 'two'])
+  assert.equal([plan.counts.open, plan.kept[0].run, plan.kept[0].why], [1, 'held', 'held'])
+
+  const before = statSync(at.store).size
+  const pass = await runInProcess(['retention', 'run', '--data', data, '--retention', classes, '--json'])
+  assert.is(pass.code, 0, pass.stderr)
+  assert.equal(JSON.parse(pass.stdout).archives.length, 1)
+  assert.ok(statSync(at.store).size < before, 'the store shrinks')
+  const bytes = readFileSync(at.store, 'latin1')
+  assert.not.ok(bytes.includes('what only one says') || bytes.includes('what only two says'))
+  assert.ok(bytes.includes('what only held says') && bytes.includes('what only open says'))
+
+  const { code, answer } = await verdictOf(at)
+  assert.is(code, 0, JSON.stringify(answer.faults))
+  const [{ archive, events }, ...others] = answer.archived as unknown as [
+    { archive: string; events: number },
+    ...unknown[],
+  ]
+  assert.equal([archive, others], ['default-000001', []])
+  assert.ok(events > plan.due[0].events + plan.due[1].events, 'the parts of the large value, too')
+  const alone = await runInProcess(['verify', at.archive, '--keys', join(data, 'keys.json')])
+  assert.is(alone.code, 0, alone.stdout)
+  const text = await runInProcess(['verify', '--data', data, '--checkpoint', checkpoint])
+  assert.is(text.code, 0)
+  assert.match(text.stdout, /events archived to default-000001\.jsonl/)
+  assert.is((await runInProcess(['verify', bundle, '--keys', join(data, 'keys.json')])).code, 0)
+  const replay = await runInProcess(['replay', 'one', '--data', data])
+  assert.is(replay.code, 0, replay.stdout + replay.stderr)
+  assert.match((await runInProcess(['export', '--data', data, '--run', 'one'])).stdout, /what only one says/)
+  assert.match(
+    (await runInProcess(['retention', 'run', '--data', data, '--retention', classes])).stdout,
+    /nothing is due/,
+  )
+  const [row, ...more] = (await runInProcess(['retention', 'list', '--data', data, '--json'])).stdout.trim().split('\n')
+  const { archive: name, digest, runs, values } = JSON.parse(row ?? '')
+  const found = `sha256:${createHash('sha256').update(readFileSync(at.archive)).digest('hex')}`
+  assert.equal([name, digest, runs, values, more], ['default-000001', found, 2, 1, []])
+})
+
+test('an archive that is gone or altered is named by verify, and never read as absence (LIFE-56)', async () => {
+  using at = await place()
+  const { data, classes, archive } = at
+  assert.is((await runInProcess(['retention', 'run', '--data', data, '--retention', classes])).code, 0)
+  renameSync(archive, `${archive}.away`)
+  const away = await verdictOf(at)
+  assert.equal([away.code, away.answer.verdict, codesOf(away.answer)], [3, 'INCOMPLETE', ['archive-missing']])
+  const replay = await runInProcess(['replay', 'one', '--data', data])
+  assert.match(replay.stdout + replay.stderr, /default-000001\.jsonl/)
+  assert.is.not(replay.code, 0)
+  renameSync(`${archive}.away`, archive)
+  assert.is((await verdictOf(at)).code, 0)
+
+  const whole = readFileSync(archive, 'utf8')
+  writeFileSync(archive, whole.replace('what only two says', 'what only two said'))
+  const altered = await verdictOf(at)
+  assert.equal([altered.code, altered.answer.verdict], [1, 'TAMPERED'])
+  const codes = codesOf(altered.answer)
+  assert.ok(codes.includes('archive-damaged'))
+  assert.ok(codes.every((code) => code === 'archive-damaged' || code === 'value-altered'))
+  writeFileSync(archive, whole)
+})
+
+test('a body that was taken out of the store without a record is TAMPERED, whatever file it is in (LIFE-55, A470)', async () => {
+  using at = await place()
+  assert.is((await runInProcess(['retention', 'run', '--data', at.data, '--retention', at.classes])).code, 0)
+  const db = new Sqlite(at.store)
+  const trigger = db.prepare(`SELECT sql FROM sqlite_schema WHERE name = 'events_update'`).pluck().get() as string
+  db.exec('DROP TRIGGER events_update')
+  const moved = db.prepare(`SELECT data FROM events WHERE octet_length(salt) = 0 LIMIT 1`).pluck().get()
+  db.prepare(
+    `UPDATE events SET salt = x'', data = ? WHERE stream_id = (SELECT id FROM streams WHERE name = 'run-default.held')`,
+  ).run(String(moved).replace('000001', '000009'))
+  db.exec(trigger)
+  db.close()
+  const { code, answer } = await verdictOf(at)
+  assert.equal([code, answer.verdict], [1, 'TAMPERED'])
+  assert.ok(codesOf(answer).includes('archive-unrecorded'))
+})
+
+test('threads come to the same verdict over archived bodies, wherever the archive is, as one alone (LIFE-55, LOG-43)', async () => {
+  using at = await place()
+  assert.is((await runInProcess(['retention', 'run', '--data', at.data, '--retention', at.classes])).code, 0)
+  const { ring } = readKeyFile(join(at.data, 'keys.json'))
+  const seen = async (count: number) => {
+    const faults: unknown[] = []
+    const { result } = await verifyTarget(
+      { kind: 'store', name: at.store },
+      {
+        keys: { ring, runKeys: createRunKeys(ring) },
+        onFault: (fault) => faults.push(fault),
+        findKey: () => undefined,
+        threads: { count, fromEvents: 0, rangeRows: 3 },
+      },
+    )
+    return { result, faults }
+  }
+  const whole = await seen(0)
+  assert.equal(whole.result.archived?.length, 1)
+  assert.equal(await seen(2), whole)
+  renameSync(at.archive, `${at.archive}.away`)
+  const away = await seen(0)
+  assert.is(away.faults.length, whole.faults.length + 1)
+  assert.equal(await seen(2), away)
+})
+
+test('a copy of the store has all bodies itself, and needs no archive (LIFE-50)', async () => {
+  using at = await place()
+  const { data, classes } = at
+  assert.is((await runInProcess(['retention', 'run', '--data', data, '--retention', classes])).code, 0)
+  const [to, keys] = [join(data, '..', 'other.db'), join(data, 'keys.json')]
+  const copied = await runInProcess(['copy', '--from', at.store, '--to', to, '--keys', keys])
+  assert.is(copied.code, 0, copied.stderr)
+  renameSync(at.archive, `${at.archive}.away`)
+  const verified = await runInProcess(['verify', to, '--keys', keys])
+  assert.is(verified.code, 0, verified.stdout)
+  assert.ok(readFileSync(to, 'latin1').includes('what only one says'))
+  assert.is.not((await runInProcess(['copy', '--from', at.store, '--to', `${to}.2`, '--keys', keys])).code, 0)
+})
+
+test('while an archive is away a ledger refuses what needs it, goes on with the rest, and reads it again once it is back (LIFE-56, F330)', async () => {
+  using at = await place()
+  const { data, classes, archive } = at
+  assert.is((await runInProcess(['retention', 'run', '--data', data, '--retention', classes])).code, 0)
+  await using opened = await openLedger(settingsOf(data), silentLog)
+  const { ledger } = opened
+  renameSync(archive, `${archive}.away`)
+  const readingOf = async (run: string): Promise<string> => {
+    try {
+      const found = await ledger.runEvents(caller, run, { from: 0 })
+      if (!found.ok) return `${found.refusal.code}: ${found.refusal.detail}`
+      for await (const page of found.value) for (const { data } of page) assert.ok('v' in data)
+      return 'read'
+    } catch (error) {
+      return String(error)
+    }
+  }
+  assert.match(await readingOf('one'), /^(archive-missing|ArchiveMissingError): .*default-000001\.jsonl/)
+  assert.is(await readingOf('held'), 'read')
+  await recorded(ledger, 'new', true)
+  await ledger.logs?.publish()
+  await ledger.integrity.settled()
+  assert.equal(ledger.losses({ tenant: caller.tenant }), [], 'nothing is lost')
+  assert.equal(ledger.integrity.state(caller).faults, [])
+  renameSync(`${archive}.away`, archive)
+  assert.is(await readingOf('one'), 'read')
+})
+
+test('a hold that is placed while a pass runs keeps its run in the store, with all that would have gone with it (LIFE-54, A472)', async () => {
+  using at = await place()
+  const { data, store: path } = at
+  const classes = RetentionClasses.parse(CLASSES).retention
+  {
+    await using opened = await openLedger(settingsOf(data), silentLog)
+    const { ledger, store } = opened
+    const late: Ledger = {
+      ...ledger,
+      archives: {
+        ...ledger.archives,
+        archive: async (...asked) => {
+          assert.ok((await ledger.holds.place({ ...caller, principal: 'counsel' }, { run: 'one', reason: 'late' })).ok)
+          return ledger.archives.archive(...asked)
+        },
+      },
+    }
+    const deps = { store, caller, classes, nowMs: Date.now, folder: archivesOf(path), ledger: late }
+    const passed = await runRetention(deps)
+    assert.equal([passed.ok ? '' : passed.refusal.code, readdirSync(archivesOf(path))], ['held', []])
+  }
+  assert.ok(readFileSync(path, 'latin1').includes('what only two says'))
+  const { code, answer } = await verdictOf(at)
+  assert.equal([code, answer.archived], [0, undefined])
+})
+
+test('a served ledger archives by itself what is due, and refuses classes that cannot be used (LIFE-58)', async () => {
+  using at = await place()
+  const { data, classes } = at
+  const settings = { ...settingsOf(data), retention: classes }
+  {
+    await using opened = await openLedger(settings, silentLog)
+    await using passes = retentionPasses({ ...opened, settings, log: silentLog })
+    await passes?.pass()
+    await passes?.pass()
+    const listed = await opened.ledger.archives.list(caller)
+    assert.equal(listed.ok && listed.value.items.map(({ by, runs }) => [by, runs]), [['countersign', 2]])
+    await recorded(opened.ledger, 'later', false)
+    writeFileSync(classes, '{}')
+    assert.throws(() => retentionPasses({ ...opened, settings, log: silentLog }), /COUNTERSIGN_RETENTION/)
+  }
+  const { code, answer } = await verdictOf(at)
+  assert.equal([code, (answer.archived as unknown[]).length], [0, 1])
+})
+
+/** The ledger of a process that dies at the record of the archive: before it, between record and move, and behind both. */
+const dyingAt = (ledger: Ledger, step: 'before' | 'between' | 'behind'): Ledger => ({
+  ...ledger,
+  archives: {
+    ...ledger.archives,
+    archive: async (by, body, rows) => {
+      if (step !== 'before') assert.ok((await ledger.archives.archive(by, body, step === 'between' ? [] : rows)).ok)
+      throw new Error('died')
+    },
+  },
+})
+
+for (const step of ['before', 'between', 'behind'] as const) {
+  test(`a pass that ends ${step} the move leaves a store that verifies, and the next pass finishes it (LIFE-52)`, async () => {
+    using at = await place()
+    const { data, store: path } = at
+    const classes = RetentionClasses.parse(CLASSES).retention
+    {
+      await using opened = await openLedger(settingsOf(data), silentLog)
+      const deps = { store: opened.store, caller, classes, nowMs: Date.now, folder: archivesOf(path) }
+      await runRetention({ ...deps, ledger: dyingAt(opened.ledger, step) }).then(
+        () => assert.unreachable(),
+        (error: unknown) => assert.match(String(error), /died/),
+      )
+    }
+    assert.is((await verdictOf(at)).code, 0)
+    const { stdout } = await runInProcess(['retention', 'run', '--data', data, '--retention', at.classes, '--json'])
+    const [made] = JSON.parse(stdout).archives
+    // A file that is on no record is never replaced: the next pass writes another.
+    const name = step === 'before' ? 'default-000002' : 'default-000001'
+    assert.equal(
+      [made?.archive, made?.isFinished],
+      step === 'behind' ? [undefined, undefined] : [name, step === 'between' || undefined],
+    )
+    const { code, answer } = await verdictOf(at)
+    assert.equal([code, (answer.archived as { archive: string }[]).map(({ archive }) => archive)], [0, [name]])
+  })
+}
+
+test.run()
