@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert'
 import { open } from '../../src/agent/open.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
-import { createRuntime } from '../../src/agent/runtime/runtime.ts'
+import { createRuntime, type RuntimeOptions } from '../../src/agent/runtime/runtime.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { within } from '../support/within.ts'
 import { codeOf, HOMES, type HomeKind, rejection, type TestHome } from './homes.ts'
@@ -51,12 +51,12 @@ closing('so is one that fails: it is undone first, and its own error is thrown (
 })
 
 /** A runtime of its own, whose close is seen. */
-function closable(home: TestHome): { readonly cs: Countersign; readonly isClosed: () => boolean } {
+function closable(home: TestHome, notices: RuntimeOptions = {}): { readonly cs: Countersign; readonly isClosed: () => boolean } {
   let isClosed = false
   const close = async (): Promise<void> => {
     isClosed = true
   }
-  const cs = createRuntime({ ...home.connection, [Symbol.asyncDispose]: close })
+  const cs = createRuntime({ ...home.connection, [Symbol.asyncDispose]: close }, notices)
   return { cs, isClosed: () => isClosed }
 }
 
@@ -85,6 +85,46 @@ for (const { name, open: openHome } of HOMES) {
     await worker.done
     assert.is((await home.connection.run(runId)).status, 'completed')
     assert.is(cs.close(), closed, 'closed once')
+  })
+}
+
+for (const { name, open: openHome } of HOMES) {
+  closing(`${name}: a close leaves runs that only wait, and another process resumes them (RUN-230)`, async () => {
+    await using home = await openHome()
+    const wait = Promise.withResolvers<void>()
+    let waiting = 0
+    const noted = (): void => {
+      waiting += 1
+      if (waiting === 3) wait.resolve()
+    }
+    const policy = { approve: [{ tools: ['pay'], selfApproval: true }] }
+    const program = (cs: Countersign) => {
+      const pay = cs.tool(async () => 'paid', { name: 'pay', compensate: 'not-needed' })
+      const bodies: Readonly<Record<string, (run: Run<null>) => Promise<unknown>>> = {
+        sleeps: (run) => run.sleep(3_600_000),
+        waits: (run) => run.waitFor('go'),
+        asks: () => pay(),
+      }
+      return Object.entries(bodies).map(([id, body]) => cs.run({ id, policy }, body))
+    }
+    const { cs } = closable(home, { onWaiting: noted, onApproval: noted })
+    const left = Promise.all(program(cs).map((run) => rejection(run).then(codeOf)))
+    await within(wait.promise, 'the waits')
+    // An end of scope waits for them, and a close that comes later leaves them all the same.
+    const ended = cs[Symbol.asyncDispose]()
+    assert.is(await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 20, 'waits'))]), 'waits')
+    await within(cs.close(), 'the close')
+    assert.equal(await left, ['run-waiting', 'run-waiting', 'run-waiting'])
+    const { cs: next } = closable(home)
+    const [sleeps = Promise.resolve(), waits, asks] = program(next)
+    await next.signal('waits', 'go', 7)
+    for await (const { runId, approvalId, argsDigest } of next.approvals.list())
+      await next.approvals.grant({ runId, approvalId, argsDigest })
+    assert.equal(await within(Promise.all([waits, asks]), 'the resumed runs'), [7, 'paid'])
+    const slept = rejection(sleeps).then(codeOf)
+    await within(next.close(), 'the close')
+    assert.is(await slept, 'run-waiting')
+    assert.is((await home.connection.run('sleeps')).status, 'open')
   })
 }
 

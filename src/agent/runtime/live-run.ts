@@ -33,6 +33,8 @@ export interface Home {
   readonly running: RunningRuns
   readonly counter?: () => Promise<TokenCounter>
   readonly prices?: PriceTable | undefined
+  /** Aborted once the runtime is being closed: runs that only wait are left for a later process. */
+  readonly leaving?: AbortSignal
 }
 
 const CAUSES_MAX = 5
@@ -120,6 +122,7 @@ async function startedRun<Input, Output>(
     judge: options.judge,
     whenOwned: options.whenOwned,
     whenWaiting: options.whenWaiting,
+    leaving: home.leaving,
   })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [], ...(span && { span }) }
   const run = runOf(execution, registry.codecs.decode(await inputOf(connection, start, record)) as Input)

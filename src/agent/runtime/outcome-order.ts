@@ -22,6 +22,8 @@ export interface OrderedRun {
   readonly stuck: (fault: Error) => Error
   /** Position of an answer's last event in the record. */
   readonly placeOf: (answer: Extract<Reply, { ok: true }>['body']) => number
+  /** Aborted once this process leaves runs that only wait. */
+  readonly leaving?: AbortSignal | undefined
 }
 
 /** One request, from its start until its outcome is delivered. */
@@ -236,7 +238,7 @@ export class OutcomeOrder {
   }
 
   /**
-   * For a request that polls for a decision of others: waits until the next poll is due. Returns at once if another outcome has arrived since the last poll
+   * For a request that polls for a decision of others: waits until the next poll is due. Returns at once if the process leaves the run, or another outcome has arrived since the last poll
    * (`answers` at that time); that outcome is delivered only after this poll. Rejects if the signal is aborted.
    */
   async untilNextLook(
@@ -254,6 +256,7 @@ export class OutcomeOrder {
     })
     this.#waits.add(look)
     const over = new AbortController()
+    this.run.leaving?.addEventListener('abort', look, { signal: over.signal })
     try {
       await Promise.race([woken, pause(waitMs, linkedSignal(over.signal, signal))])
     } finally {

@@ -138,8 +138,9 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
   /** The JSONL export of a run, as chunks of text. */
   export(runId: string): AsyncIterable<string>
   /**
-   * Stops workers, waits until everything that was begun here is over, and closes the ledger if this process opened it. Later calls throw `closed`. Code that
-   * runs inside a run must not close its runtime: `recursive-call`.
+   * Stops workers, waits until everything that was begun here is over, and closes the ledger if this process opened it. Runs that only wait, for a time, a
+   * signal or an approval, are left: they throw `RunWaiting`, stay open, and are resumed later. The end of `await using` waits for them instead. Later calls
+   * throw `closed`. Code that runs inside a run must not close its runtime: `recursive-call`.
    */
   close(): Promise<void>
 }
@@ -180,16 +181,23 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
   { tokens, prices, codecs, ...notices }: RuntimeOptions<C> = {},
 ): Countersign<CodecValues<C>> {
   const registry = new ToolRegistry(new Codecs(codecs), notices)
+  const leaving = new AbortController()
   const home = {
     connection,
     registry,
     running: new RunningRuns(registry.codecs),
     counter: tokenCounter(tokens),
     prices: prices === undefined ? undefined : checkedPrices(prices),
+    leaving: leaving.signal,
   }
   const underWay = new UnderWay(connection.place)
   const open = <T>(work: () => Promise<T>, name = 'a request'): Promise<T> => underWay.begin(name, work)
-  const close = (): Promise<void> => underWay.close(() => connection[Symbol.asyncDispose]())
+  const dispose = (): Promise<void> => underWay.close(() => connection[Symbol.asyncDispose]())
+  const close = (): Promise<void> => {
+    const closed = dispose()
+    if (underWay.isClosed) leaving.abort()
+    return closed
+  }
   const runtime = {
     place: connection.place,
     ...(connection.url !== undefined && { url: connection.url }),
@@ -227,7 +235,7 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     tail: (options?: TailOptions) => underWay.readItems(() => tailed(connection, options)),
     export: (runId: string) => underWay.readItems(() => connection.exportRun(runId)),
     close,
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: dispose,
   }
   return runtime as unknown as Countersign<CodecValues<C>>
 }

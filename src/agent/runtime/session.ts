@@ -46,6 +46,8 @@ export interface SessionOptions {
   readonly whenOwned?: RunOptions['whenOwned'] | undefined
   /** Default `wait`. */
   readonly whenWaiting?: 'wait' | 'leave' | undefined
+  /** Once it is aborted, `whenWaiting` is `leave`. */
+  readonly leaving?: AbortSignal | undefined
 }
 
 /** The place in the code that makes a request. */
@@ -84,8 +86,8 @@ export class Session {
   readonly judging: Judging
   readonly forks: ForkBook
   readonly counter: () => Promise<TokenCounter>
-  /** What a call does that has to wait for an approval, a signal or a time. */
-  readonly whenWaiting: 'wait' | 'leave'
+  readonly leaving: AbortSignal | undefined
+  readonly #whenWaiting: 'wait' | 'leave'
   /** Prices of model calls, as configured. */
   readonly prices: PriceTable | undefined
   /** Default for nested runs: what they do about leases of another owner. */
@@ -134,6 +136,7 @@ export class Session {
     judge,
     whenOwned,
     whenWaiting = 'wait',
+    leaving,
     valueMaxBytes = VALUE_MAX_BYTES,
     claimFirst = true,
   }: SessionOptions) {
@@ -153,6 +156,7 @@ export class Session {
         isStopped: () => this.#stopped !== undefined || this.#closed,
         neverMade: (unmade) => recollection?.neverRequested(unmade) ?? new TypeError('there is a record'),
         stuck: (fault) => this.halt(fault),
+        leaving,
         placeOf: (answer) => this.indexOf(answer),
       },
       recollection?.run.events,
@@ -167,7 +171,8 @@ export class Session {
     const handoffs = recollection?.run.handoffs ?? noHandoffs(policy)
     this.pipeline = new Pipeline(handoffs, code, () => this.forks.isBehind)
     this.prices = prices
-    this.whenWaiting = whenWaiting
+    this.#whenWaiting = whenWaiting
+    this.leaving = leaving
     this.judging = new Judging(live === undefined ? undefined : judge, {
       runId,
       signal,
@@ -183,6 +188,11 @@ export class Session {
 
   get fence(): number {
     return this.live?.fence ?? 1
+  }
+
+  /** What a call does that has to wait for an approval, a signal or a time. */
+  get whenWaiting(): 'wait' | 'leave' {
+    return this.leaving?.aborted === true ? 'leave' : this.#whenWaiting
   }
 
   /** Whether the ledger records calls of this tool that ran without a claim. */

@@ -37,7 +37,7 @@ export class UnderWay {
     name: string,
     start: () => W,
   ): W {
-    if (this.#isClosed) throw this.#closedError()
+    if (this.isClosed) throw this.#closedError()
     const work = this.#workHere(name)
     const started = this.#inside.run(work, start)
     const stop = (): unknown => started.stop().catch(() => undefined)
@@ -52,7 +52,7 @@ export class UnderWay {
   async read<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#isShut) throw this.#closedError()
     return ask().catch((error) => {
-      throw this.#isClosed ? this.#closedError(error) : error
+      throw this.isClosed ? this.#closedError(error) : error
     })
   }
 
@@ -62,11 +62,12 @@ export class UnderWay {
     try {
       yield* ask()
     } catch (error) {
-      throw this.#isClosed ? this.#closedError(error) : error
+      throw this.isClosed ? this.#closedError(error) : error
     }
   }
 
-  get #isClosed(): boolean {
+  /** Whether a close has begun. */
+  get isClosed(): boolean {
     return this.#closed !== undefined
   }
 
@@ -107,7 +108,7 @@ export class UnderWay {
 
   /** Work that goes on may still ask. */
   get #isShut(): boolean {
-    return this.#isClosed && !this.#isInside
+    return this.isClosed && !this.#isInside
   }
 
   /** Whether the running code belongs to work that is still going on. */
@@ -120,7 +121,7 @@ export class UnderWay {
     const names = [...this.#going.keys()].map(({ name }) => name)
     const more = names.length > NAMES_MAX ? `, and ${names.length - NAMES_MAX} more` : ''
     process.emitWarning(
-      `${this.#place} is closed once what it has under way is over: ${names.slice(0, NAMES_MAX).join(', ')}${more}. A run that waits for long is left by whenWaiting: "leave" or ended by its signal.`,
+      `${this.#place} is closed once what it has under way is over: ${names.slice(0, NAMES_MAX).join(', ')}${more}. A run that only waits is left by close().`,
       { code: 'COUNTERSIGN_CLOSING' },
     )
   }
