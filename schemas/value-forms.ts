@@ -22,9 +22,9 @@ export const LEASE_MIN_MS = 100
 export const LEASE_MAX_MS = 10 * 60_000
 /** Shortest and longest time that other workers leave a run alone after each event of the one that carries it, in milliseconds. */
 export const HOLD_MIN_MS = 1_000
+export const HOLD_MAX_MS = 60 * 60_000
 /** Most runs of a tenant that a limit of workers can allow at the same time. */
 export const PER_TENANT_MAX = 100_000
-export const HOLD_MAX_MS = 60 * 60_000
 /** Longest time that no worker takes a run that is stuck, in milliseconds. */
 export const RETRY_MAX_MS = 24 * 60 * 60_000
 export const RESERVATION_DEADLINE_MAX_MS = 24 * 60 * 60_000

@@ -32,6 +32,7 @@ function onCase({ damage, findings, untellable, run }, own) {
 }
 
 console.log(`seed ${seed}`)
-const tally = await runRounds({ seed, kind, by: values.process ? 'process' : 'module', classes, onCase, goesOn: (so) => so.cases < cases })
+const by = values.process ? 'process' : 'module'
+const tally = await runRounds({ seed, kind, by, classes, onCase, goesOn: (so) => so.cases < cases })
 for (const line of tallyLines(tally)) console.log(line)
 process.exit(isNew ? 1 : 0)

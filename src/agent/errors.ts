@@ -117,8 +117,8 @@ export class InDoubt extends AgentError {
 }
 
 /**
- * The run has to wait (`run-waiting`) and is configured not to wait in a process: `run({ whenWaiting: 'leave' })`. The run stays open and nothing is rolled
- * back; the next resume continues from this point.
+ * The run has to wait (`run-waiting`), and does not wait in this process: it was started with `whenWaiting: 'leave'`, or the runtime is closed by `close()`. The
+ * run stays open and nothing is rolled back; the next resume continues from this point.
  * @example
  * ```ts
  * import { open, RunWaiting } from 'countersign/agent'

@@ -51,6 +51,8 @@ export async function copy({ settings, text, has }: Arguments): Promise<number> 
     if (!(error instanceof TamperedError)) throw error
     progress.end()
     process.stderr.write(`countersign: ${oneLine(error.message)}\n`)
+    // It may be the first event behind one that is known to be lost.
+    exitCodeWith(lossesOf(lost, work.tenants))
     return EXIT.tampered
   } finally {
     progress.end()
@@ -120,12 +122,11 @@ class Copy {
 
   /** Events that the target already has must be the beginning of the source, event by event. */
   #take(record: ReadRecord, existing: ReadRecord): void {
-    const same =
-      record.stream === existing.stream &&
-      record.revision === existing.revision &&
-      record.header === existing.header &&
-      record.data === existing.data
-    if (!same) throw otherEvents(this.#target)
+    const isSame =
+      record.stream === existing.stream && record.revision === existing.revision && record.header === existing.header
+    // A body in an archive that is elsewhere is not another body.
+    if (isSame) requireBodies([record, existing])
+    if (!isSame || record.data !== existing.data) throw otherEvents(this.#target)
     this.#verified(record)
     this.known += 1
   }
@@ -150,9 +151,10 @@ class Copy {
 
   #verified(record: ReadRecord): AppendRecord {
     const { stream, revision, header, salt, data } = record
-    requireBodies([record])
     const checked = checkRecord(record, this.#expected.get(stream) ?? firstExpectation(stream), this.#keys)
     if (!checked.ok) {
+      // Anything else that is wrong is damage, wherever the body is.
+      if (checked.faults.every(({ code }) => code === 'archive-missing')) requireBodies([record])
       const reasons = checked.faults.map(({ code, message }) => `${code}: ${message}`).join('; ')
       throw new TamperedError(`${stream} @ ${revision} does not verify (${reasons}); the copy ends before it`)
     }

@@ -1,13 +1,15 @@
 /** @module `countersign losses list|acknowledge`: lists the losses of a tenant, and acknowledges those that cannot be recovered. */
+import { placeText } from '../../schemas/acknowledged-loss.ts'
 import { AcknowledgeLoss } from '../../schemas/answers/losses.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { ledgerStream, SYSTEM_TENANT } from '../../schemas/names.ts'
 import { openLedger } from '../compose/compose.ts'
-import type { Refusal } from '../domain/refusal.ts'
 import { silentLog } from '../ledger/effects.ts'
+import type { Answered } from '../ledger/subjects/subjects.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, type ExitCode, usageFailure } from './failure.ts'
 import { printObject } from './print-object.ts'
+import { oneLine } from './shown.ts'
 import { printRows } from './table.ts'
 import { openWritingApi } from './writing-api.ts'
 
@@ -37,34 +39,48 @@ export async function acknowledgeLoss(args: Arguments): Promise<number> {
   return answer.open === 0 ? EXIT.ok : EXIT.unproven
 }
 
-/** Every open loss of the tenant that has a place. That of the stream of acknowledgements comes first, because the others are written behind it. */
+/**
+ * Every open loss of the tenant that has a place. That of the stream of acknowledgements comes first, because the others are written behind it. Exits with 3
+ * if any loss is open afterwards.
+ */
 async function acknowledgeAll(args: Arguments, reason: string): Promise<number> {
   if (args.text('stream') !== undefined || args.text('revision') !== undefined)
     throw usageFailure('--all: without --stream and --revision')
   await using losses = await openLosses(args, 'admin')
-  const refused = new Map<string, unknown>()
-  let acknowledged = 0
-  for (; acknowledged < ALL_MAX; acknowledged += 1) {
+  const done = new Set<string>()
+  // Since the last acknowledgement, behind which another one may be taken.
+  const refused = new Map<string, string>()
+  for (;;) {
     const { items } = await losses.list()
-    const open = ((items ?? []) as readonly JsonObject[]).filter(
-      (item) => item.state === 'open' && item.stream !== undefined && !refused.has(`${item.stream} @ ${item.revision}`),
-    )
-    const next = open.find(({ stream }) => String(stream).startsWith(LEDGER)) ?? open[0]
-    if (next === undefined) break
-    const { stream, revision } = AcknowledgeLoss.pick({ stream: true, revision: true }).parse({
-      stream: next.stream,
-      revision: next.revision,
-    })
-    const answer = await losses.acknowledge({ stream, revision, reason }).catch((error: unknown) => {
-      refused.set(`${stream} @ ${revision}`, error)
-      return undefined
-    })
-    if (answer !== undefined) printObject(answer, args.has('json'))
+    const open = ((items ?? []) as readonly JsonObject[]).filter(({ state }) => state === 'open')
+    const next = done.size < ALL_MAX ? nextOf(open, (place) => done.has(place) || refused.has(place)) : undefined
+    if (next === undefined) {
+      for (const [place, why] of refused) process.stderr.write(`countersign: ${place}: ${oneLine(why)}\n`)
+      const left = `${open.length} losses of the tenant are still open: "countersign losses list" names them`
+      if (open.length > 0) process.stderr.write(`countersign: ${left}\n`)
+      else if (done.size === 0) process.stderr.write('countersign: no loss is open\n')
+      return open.length === 0 ? EXIT.ok : EXIT.unproven
+    }
+    try {
+      const answer = await losses.acknowledge({ ...next, reason })
+      done.add(placeText(next))
+      refused.clear()
+      printObject(answer, args.has('json'))
+    } catch (error) {
+      refused.set(placeText(next), error instanceof Error ? error.message : String(error))
+    }
   }
-  for (const [place, error] of refused)
-    process.stderr.write(`countersign: ${place}: ${error instanceof Error ? error.message : String(error)}\n`)
-  if (acknowledged - refused.size === 0 && refused.size === 0) process.stderr.write('countersign: no loss is open\n')
-  return refused.size === 0 ? EXIT.ok : EXIT.unproven
+}
+
+const Place = AcknowledgeLoss.pick({ stream: true, revision: true })
+
+function nextOf(
+  open: readonly JsonObject[],
+  isTried: (place: string) => boolean,
+): Omit<AcknowledgeLoss, 'reason'> | undefined {
+  const places = open.flatMap(({ stream, revision }) => Place.safeParse({ stream, revision }).data ?? [])
+  const left = places.filter((place) => !isTried(placeText(place)))
+  return left.find(({ stream }) => stream.startsWith(LEDGER)) ?? left[0]
 }
 
 interface Losses extends AsyncDisposable {
@@ -92,7 +108,7 @@ async function openSystemLosses(settings: Arguments['settings']): Promise<Losses
   const opened = await openLedger(settings, silentLog)
   const caller = { tenant: SYSTEM_TENANT, actor: 'local' }
   const { lostEvents } = opened.ledger
-  const answerOf = <T>(found: { ok: true; value: T } | { ok: false; refusal: Refusal }): JsonObject => {
+  const answerOf = (found: Answered<object>): JsonObject => {
     if (!found.ok) throw new CliFailure(`${found.refusal.detail} (${found.refusal.code})`, EXIT.failed)
     return found.value as JsonObject
   }

@@ -34,7 +34,7 @@ export async function listArchives(args: Arguments): Promise<number> {
 /** Reads the store, whether or not a ledger is running. */
 export async function planned(args: Arguments): Promise<number> {
   const asked = await askedBy(args)
-  await using opened = await openReadingLedger(args.settings, { onRead: () => undefined })
+  await using opened = await openReadingLedger(args.settings, { onRead: () => undefined, seesSubjects: true })
   const found = await planRetention({ ...asked, ledger: opened.ledger })
   if (!found.ok) throw new CliFailure(found.refusal.detail)
   const lines = args.has('json') ? [jsonLine(found.value)] : planLines(found.value)
@@ -54,9 +54,9 @@ export async function run(args: Arguments): Promise<number> {
   const found = await runRetention({ ...asked, ledger, store, folder })
   if (!found.ok) throw new CliFailure(found.refusal.detail)
   const { unsound } = found.value
+  process.stdout.write(has('json') ? jsonLine(found.value) : passLines(found.value).join(''))
   // Passes of a served ledger left space, too.
   await store.compact?.()
-  process.stdout.write(has('json') ? jsonLine(found.value) : passLines(found.value).join(''))
   return unsound.length > 0 ? EXIT.unproven : EXIT.ok
 }
 

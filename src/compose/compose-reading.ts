@@ -1,4 +1,5 @@
 /** @module A read-only ledger over a store that another process may own. */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLedger } from '../ledger/create-ledger.ts'
 import { silentLog } from '../ledger/effects.ts'
@@ -7,10 +8,11 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { KeySource } from '../ledger/ports.ts'
 import type { Settings } from '../settings/config.ts'
 import { fixedKeys, requireKeys } from '../settings/key-source.ts'
-import { AUDIT_FILE, isOnServer, type ServerPlace, VIEWS_FILE } from '../settings/places.ts'
+import { AUDIT_FILE, isOnServer, type ServerPlace, SUBJECTS_FILE, VIEWS_FILE } from '../settings/places.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import type { Position } from '../store/event-store.ts'
 import { readOnlyStore } from '../store/read-only-store.ts'
+import { readSqliteSubjects, type SubjectFileReader } from '../store/sqlite/sqlite-subjects.ts'
 import { storeAsOf } from '../store/store-as-of.ts'
 import { auditForReading, viewsForReading } from './compose-derived.ts'
 import { copiesFor, type TakeFile } from './compose-sharing.ts'
@@ -34,6 +36,18 @@ export interface ReadingOptions {
   /** Searches the whole store for missing events, because the result is to be called complete. */
   readonly isCounted?: boolean
   readonly onLeftAside?: (why: string) => void
+  /** Reads `subjects.db` as well, so that legal holds on subjects are seen to cover runs. */
+  readonly seesSubjects?: boolean
+}
+
+/** No runs, if the file is not asked for or not there. Throws `StoreOpenError`. */
+function subjectRuns(
+  { data }: Settings,
+  { seesSubjects = false }: ReadingOptions,
+): Pick<SubjectFileReader, 'runsOf'> & Disposable {
+  const path = join(data, SUBJECTS_FILE)
+  if (seesSubjects && existsSync(path)) return readSqliteSubjects(path)
+  return { runsOf: () => [], [Symbol.dispose]: () => undefined }
 }
 
 /** Access to the derived files that the processes on this store share. */
@@ -84,17 +98,11 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     })
     const views = viewsForReading(fileOf(VIEWS_FILE, 'views'))
     const index = auditForReading(fileOf(AUDIT_FILE, 'audit'))
-    opened.push(views, index)
+    const subjects = subjectRuns(settings, options)
+    opened.push(views, index, subjects)
     const audit = { index, onlyIfAsked: true }
-    const ledger = await createLedger({
-      store,
-      views,
-      keys: source,
-      log: silentLog,
-      audit,
-      knownLost,
-      readOnly: true,
-    })
+    const parts = { store, views, keys: source, log: silentLog, audit, knownLost, readOnly: true }
+    const ledger = await createLedger({ ...parts, subjectRuns: (id) => subjects.runsOf(id) })
     return {
       ledger,
       keys,

@@ -80,7 +80,9 @@ type StopReader = Pick<StoreReader, 'readStream' | 'recordAt'>
 function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readonly close: () => void }): LogAtRest {
   return {
     stopsIn: async (store) => {
-      const checking = { ring: keys.ring, runKeys: createRunKeys(keys.ring), depth: 'full' } as const
+      const keysOf = { ring: keys.ring, runKeys: createRunKeys(keys.ring) }
+      // A body in an archive that is elsewhere is not lost.
+      const checking = { ...keysOf, depth: 'full', headersSuffice: true } as const
       const isSound = (record: ReadRecord): boolean => checkRecord(record, expectedAlone(record), checking).ok
       const stops = new Map<string, Loss>()
       let isOneThere = false
@@ -128,6 +130,16 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
   }
 }
 
+/** False for a position of another kind of store, whose files may be in the same folder, as after a copy. */
+function isPositionOf(store: StoreReader, position: Position): boolean {
+  try {
+    return store.comparePositions(position, position) === 0
+  } catch (error) {
+    if (error instanceof TypeError) return false
+    throw error
+  }
+}
+
 /** Counting missing positions reads all of them; checking only the end of the store does not. */
 async function lacksPositions(store: StoreReader, isCounted: boolean): Promise<boolean> {
   if (isCounted) return ((await store.missingPositions?.(1)) ?? []).length > 0
@@ -164,9 +176,13 @@ export async function lossesAtRest(settings: Settings, reader: StoreReader): Pro
   const keys = readKeys(settings.keys)
   if (keys === undefined) return knownAtRest(reader, undefined, { isCounted: false, noted: [] })
   const found = await openLogAtRest(settings.data, keys)
-  using log = typeof found === 'string' ? undefined : found
+  using file = typeof found === 'string' ? undefined : found
+  const seen = file?.seen()
+  const log = seen === undefined || isPositionOf(reader, seen) ? file : undefined
   const stops = (await log?.stopsIn(reader))?.losses
-  const noted = await lossesNoted(reader, notedLoss(settings, fixedKeys(keys)))
+  const note = notedLoss(settings, fixedKeys(keys))
+  const isOther = typeof note === 'object' && !isPositionOf(reader, note.position)
+  const noted = isOther ? [] : await lossesNoted(reader, note)
   return await knownAtRest(reader, log, { isCounted: false, stops, noted })
 }
 

@@ -25,6 +25,7 @@ import {
   mustNotCompensate,
   refuse,
 } from './decision.ts'
+import { withHandedPlaces } from './handed-place.ts'
 import {
   CONTEXT_MAX_BYTES,
   type HandoffEnv,
@@ -34,7 +35,6 @@ import {
   ruleSet,
   withDigest,
 } from './handoff.ts'
-import { withHandedPlaces } from './handed-place.ts'
 import { judgedFault } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'

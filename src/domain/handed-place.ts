@@ -4,7 +4,7 @@
  */
 import { type Identity, identityCandidates, identityText } from '../../projections/list-identity.ts'
 import type { Finding } from '../../schemas/finding.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { isEqual, isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { formatPointer, parsePointer, valueAt } from '../../schemas/json-pointer.ts'
 
 /** Maximum length of a place; a longer one is left out, since it is hard to read and large in the event. */
@@ -35,11 +35,18 @@ export function withHandedPlaces<Verdict extends { readonly findings: readonly F
   return { ...verdict, findings }
 }
 
-function handedPlace({ path, after }: Finding, handed: Handed, indexes: Indexes): string | undefined {
+/** Rules about what came: their path is a place of the new context, and the established one may have another list member there. */
+const OF_NEW: ReadonlySet<string> = new Set(
+  'duplicate-identity shadow-key restated total-disagrees disagrees-with-tool ungrounded derived no-effect'.split(' '),
+)
+
+function handedPlace(finding: Finding, handed: Handed, indexes: Indexes): string | undefined {
+  const { path, after } = finding
   const tokens = parsePointer(path)
   if (tokens === undefined || tokens.length === 0) return undefined
-  const context = valueAt(handed.before, tokens) === undefined ? handed.after : handed.before
-  const named: Named = { context, tokens, after, indexes }
+  const context = contextOf(finding, tokens, handed)
+  const came = context === handed.before ? undefined : valueAt(context, tokens)
+  const named: Named = { context, tokens, came, after, indexes }
   for (const [root, sent] of [['/payload', handed.payload] as const, ['/add', handed.add] as const]) {
     const place = sent && (placeByIdentity(sent, named) ?? placeAsNamed(sent, named))
     if (place === undefined) continue
@@ -49,42 +56,63 @@ function handedPlace({ path, after }: Finding, handed: Handed, indexes: Indexes)
   return undefined
 }
 
-/** A place of the context, and the value that came there; undefined if none did. */
+/** The document that the path of a finding is about. An agent's schema applies to its payload. */
+function contextOf({ rule }: Finding, tokens: readonly string[], { before, after, payload }: Handed): JsonObject {
+  if (rule === 'schema-violation') return payload
+  return OF_NEW.has(rule) || valueAt(before, tokens) === undefined ? after : before
+}
+
+/** A place of a context, and the value that came there, if it is known: as it is, or as the finding cites it. */
 interface Named {
   readonly context: JsonObject
   readonly tokens: readonly string[]
+  readonly came: Json | undefined
   readonly after: Json | undefined
   readonly indexes: Indexes
 }
 
 /** Finds list members by their identity. For a value that is gone: the place of what held it. */
-function placeByIdentity(sent: JsonObject, { context, tokens, after, indexes }: Named): readonly string[] | undefined {
+function placeByIdentity(sent: JsonObject, named: Named): readonly string[] | undefined {
+  const { context, tokens, came, indexes } = named
+  if (context === sent && came !== undefined) return tokens
   const place: string[] = []
   let from: Json | undefined = context
   let to: Json = sent
   for (const [depth, token] of tokens.entries()) {
-    const isMember = Array.isArray(from) && Array.isArray(to)
-    const own: string | undefined = isMember
-      ? sameMember(from as readonly Json[], token, { to: to as readonly Json[], listKey: tokens[depth - 1] ?? '', indexes })
-      : token
+    const own = ownToken(from, token, { to, listKey: tokens[depth - 1] ?? '', indexes })
     const inner: Json | undefined = own === undefined ? undefined : valueAt(to, [own])
-    if (own === undefined || inner === undefined) return after === undefined && place.length > 0 ? place : undefined
+    if (own === undefined || inner === undefined) return isGone(named) && place.length > 0 ? place : undefined
     place.push(own)
     from = from === undefined ? undefined : valueAt(from, [token])
     to = inner
   }
-  return isThis(to, after) ? place : undefined
+  return isThis(to, named) ? place : undefined
 }
 
-function placeAsNamed(sent: JsonObject, { tokens, after }: Named): readonly string[] | undefined {
-  const found = after === undefined ? undefined : valueAt(sent, tokens)
-  return found !== undefined && isThis(found, after) ? tokens : undefined
+/** Name or index in what was sent of a member of the context. */
+function ownToken(
+  from: Json | undefined,
+  token: string,
+  { to, ...by }: { readonly to: Json; readonly listKey: string; readonly indexes: Indexes },
+): string | undefined {
+  return Array.isArray(from) && Array.isArray(to) ? sameMember(from, token, { to, ...by }) : token
 }
 
-/** Findings hold large values as a digest, so objects and lists are not compared. */
-function isThis(found: Json, after: Json | undefined): boolean {
+function isGone({ came, after }: Named): boolean {
+  return came === undefined && after === undefined
+}
+
+function placeAsNamed(sent: JsonObject, named: Named): readonly string[] | undefined {
+  const found = isGone(named) ? undefined : valueAt(sent, named.tokens)
+  return found !== undefined && isThis(found, named) ? named.tokens : undefined
+}
+
+/** Findings cite large values by a digest, so that an object, a list or a text may be one that is cited as an object. */
+function isThis(found: Json, { came, after }: Named): boolean {
+  if (came !== undefined) return isEqual(found, came)
   if (after === undefined || found === after) return true
-  return typeof after === 'object' && after !== null
+  const mayBeLarge = typeof found === 'string' || (typeof found === 'object' && found !== null)
+  return mayBeLarge && typeof after === 'object' && after !== null
 }
 
 /** Index in `to` of the member of `from` at an index; the same index if nothing identifies the member. */

@@ -90,8 +90,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
-  const ofSubjects = { ...options, ...side, ...known, sealer, facts, effects, log, list }
-  const erasing = await openSubjects({ ...ofSubjects, readOnly: leavesErasures(options) })
+  const erasing = await openSubjects({ ...subjectsOf(options), ...side, ...known, sealer, facts, effects, log, list })
   const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 
@@ -128,7 +127,10 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
 }
 
 /** Where losses are acknowledged, erasures wait for the next start of a server (LIFE-14). */
-const leavesErasures = ({ readOnly, logs }: LedgerOptions): boolean => readOnly === true || logs?.acknowledges === true
+const subjectsOf = (options: LedgerOptions) => ({
+  ...options,
+  readOnly: options.readOnly === true || options.logs?.acknowledges === true,
+})
 
 /** Records a missing event in the audit trail in the same way as an event that does not verify. */
 const missingOnRecord =

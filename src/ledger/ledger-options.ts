@@ -22,6 +22,8 @@ export interface LedgerOptions {
   readonly keys: KeySource
   /** Keys of data subjects; if absent, no values can be kept encrypted. */
   readonly subjects?: SubjectStore | undefined
+  /** For a ledger without them that only reads: the runs in which a key is used, so that legal holds on subjects are seen to cover these. */
+  readonly subjectRuns?: ((keyId: string) => readonly string[]) | undefined
   /** List of erasures, kept apart from the store and its keys; if absent, no record of erasures exists outside of them. */
   readonly erasures?: ErasureList | undefined
   /** Classes of retention, whose terms hold up erasures; read at each of them. If absent, there are none. */

@@ -43,7 +43,7 @@ export class ArchiveChecks {
   /** By archive and stream. */
   readonly #seen = new Map<string, Map<string, Seen>>()
 
-  /** Takes an event whose seal is valid. */
+  /** Takes an event whose seal is valid, or that nobody can check, as there are no keys. */
   takeRecord(
     type: string,
     { tenant, stream }: { readonly tenant: string; readonly stream: string },
@@ -76,26 +76,24 @@ export class ArchiveChecks {
     readonly archived: readonly { readonly archive: string; readonly events: number }[]
     readonly faults: readonly VerifyFault[]
   }> {
-    const faults: VerifyFault[] = []
+    const [forged, altered, away]: [VerifyFault[], VerifyFault[], VerifyFault[]] = [[], [], []]
     const archived: { archive: string; events: number }[] = []
     for (const [archive, streams] of this.#seen) {
       const recorded = this.#recorded.get(archive)
       for (const [stream, seen] of streams)
-        if (!isNamed(recorded, stream, seen)) faults.push(unrecorded(archive, stream))
+        if (!isNamed(recorded, stream, seen)) forged.push(unrecorded(archive, stream))
       const events = sumOf(streams, (seen) => seen.events)
-      const unread = sumOf(streams, (seen) => seen.unread)
       if (recorded !== undefined) archived.push({ archive, events })
-      if (unread > 0) faults.push(missing(archive, unread))
-    }
-    // An archive in which no row of this store has its body proves nothing here, as in a copy, which has all bodies itself.
-    for (const { archive } of archived) {
-      const recorded = this.#recorded.get(archive)
-      const found = await find?.(archive)
+      // An archive in which no row of this store has its body proves nothing here, as in a copy, which has all bodies itself.
+      const found = recorded && (await find?.(archive))
+      const unread = found === 'missing' ? events : sumOf(streams, (seen) => seen.unread)
+      if (unread > 0) away.push(missing(archive, unread))
       if (recorded === undefined || found === undefined || found === 'missing') continue
       const isSame = found.digest === recorded.digest && found.bytes === recorded.bytes
-      if (!isSame) faults.push(damaged(archive, found.bytes, recorded.bytes))
+      if (!isSame) altered.push(damaged(archive, found.bytes, recorded.bytes))
     }
-    return { archived, faults: faults.slice(0, LISTED_MAX) }
+    // Many archives that are elsewhere must not hide one that was altered.
+    return { archived, faults: [...forged, ...altered, ...away].slice(0, LISTED_MAX) }
   }
 }
 

@@ -168,8 +168,9 @@ class Verification {
 
   #judge(record: PlacedRecord): void {
     this.#passMissing(record)
-    const found = this.#streams.judge(record)
-    const judged = this.#asArchived(record, this.#asLost(record, found) ?? found)
+    // An archive that is elsewhere is no reason to call an acknowledged event lost: it may have been put back.
+    const found = this.#asArchived(record, this.#streams.judge(record))
+    const judged = this.#asLost(record, found) ?? found
     const { header } = judged
     for (const { code, message, missing } of judged.faults) {
       if (missing === undefined) {
@@ -185,10 +186,8 @@ class Verification {
     if (header.clock !== undefined) this.#behindClock += 1
     if (!judged.sealed && this.#options.keys !== undefined) return
     if (record.archive?.isThere !== false) this.#checkRules(record, judged, header)
-    if (judged.sealed && judged.faults.length === 0) {
-      this.#acknowledged.take(header, record.data)
-      this.#archives.takeRecord(header.type, header, record.data)
-    }
+    if (judged.sealed && judged.faults.length === 0) this.#acknowledged.take(header, record.data)
+    if (judged.faults.length === 0) this.#archives.takeRecord(header.type, header, record.data)
     if (judged.sealed && bearsOnErasure(header.type, record)) this.#erasures.take(header, record.data)
     this.#checkCheckpoint(record, judged)
     this.#checkValues(record, judged)

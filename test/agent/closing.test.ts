@@ -51,7 +51,10 @@ closing('so is one that fails: it is undone first, and its own error is thrown (
 })
 
 /** A runtime of its own, whose close is seen. */
-function closable(home: TestHome, notices: RuntimeOptions = {}): { readonly cs: Countersign; readonly isClosed: () => boolean } {
+function closable(
+  home: TestHome,
+  notices: RuntimeOptions = {},
+): { readonly cs: Countersign; readonly isClosed: () => boolean } {
   let isClosed = false
   const close = async (): Promise<void> => {
     isClosed = true

@@ -16,16 +16,19 @@ for (const { name, open } of PLACES) {
   const habits = suite(`programs as their authors write them, ${name}`)
 
   for (const [nth, kind] of Object.keys(HABITS).entries()) {
-    habits(`${kind}: sees the same whole, killed and resumed, and replayed from the ledger and from a file (RUN-194, RUN-236)`, async () => {
-      const random = seededRandom(SEED + nth)
-      await using home = await open()
-      for (let way = 0; way < WAYS; way += 1) {
-        const one = { kind, which: IS_LONG ? way : Math.floor(random() * 6), gives: { z: 1, a: [null] }, chars: 10 }
-        const kill = IS_LONG ? 'every' : 2 + Math.floor(random() * KILL_MAX)
-        const kills = await liveProgram(home, { does: [one], end: 'returns' }, { name: `${kind}-${way}`, kill })
-        if (IS_LONG) console.log(`${kind} ${way} ${name}: seed ${SEED}, ${kills} kills`)
-      }
-    })
+    habits(
+      `${kind}: sees the same whole, killed and resumed, and replayed from the ledger and from a file (RUN-194, RUN-236)`,
+      async () => {
+        const random = seededRandom(SEED + nth)
+        await using home = await open()
+        for (let way = 0; way < WAYS; way += 1) {
+          const one = { kind, which: IS_LONG ? way : Math.floor(random() * 6), gives: { z: 1, a: [null] }, chars: 10 }
+          const kill = IS_LONG ? 'every' : 2 + Math.floor(random() * KILL_MAX)
+          const kills = await liveProgram(home, { does: [one], end: 'returns' }, { name: `${kind}-${way}`, kill })
+          if (IS_LONG) console.log(`${kind} ${way} ${name}: seed ${SEED}, ${kills} kills`)
+        }
+      },
+    )
   }
 
   habits.run()

@@ -57,6 +57,30 @@ for (const { name, open } of HOMES) {
     assert.equal(effects, ['book'])
   })
 
+  test('a timeout that lost its race holds up neither the end of the run nor a replay, under leave as well (RUN-64, RUN-173)', async () => {
+    await using home = await open()
+    for (const options of [{ id: 'waits' }, { id: 'leaves', whenWaiting: 'leave' as const }]) {
+      const life = (cs: Countersign) => {
+        const look = cs.tool(async (n: number) => n, { name: 'look', effects: 'none' })
+        const work = cs.tool(async () => (await look(1)) + (await look(2)), { name: 'work', compensate: 'not-needed' })
+        const body = async (run: Run) => Promise.race([work(), run.sleep(3_600_000).then(() => 'too late')])
+        return { body, end: () => within(cs.run(options, body), 'the run') }
+      }
+      assert.is(await life(home.process()).end(), 3, options.id)
+      assert.is(await life(home.process()).end(), 3, options.id)
+      const cs = home.process()
+      const { verdict, output } = await within(cs.replay(options.id, life(cs).body), 'the replay')
+      assert.equal([verdict, output], ['exact', 3], options.id)
+    }
+  })
+
+  test('a replay of code that needs a wait which the run ended without is told (RUN-173)', async () => {
+    await using home = await open()
+    const cs = home.process(undefined, { divergesAfterMs: 50 })
+    await cs.run({ id: 'r' }, async (run) => Promise.race([cs.run({ id: 'c' }, () => 1), run.sleep(3_600_000)]))
+    assert.is(codeOf(await rejection(cs.replay('r', (run) => run.sleep(3_600_000)))), 'replay-diverged')
+  })
+
   test('a signal that comes before its wait is held, in order, and each ends one wait by its place (RUN-67)', async () => {
     await using home = await open()
     const cs = home.process()

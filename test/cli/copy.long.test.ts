@@ -99,4 +99,17 @@ test('an event that was tampered with ends the copy before it', async () => {
   assert.ok((await recordsOf(openSqliteStore({ path }))).length <= at)
 })
 
+test('files of another kind of store in the data folder say nothing of the source', async () => {
+  using small = await smallStore()
+  await using node = await startNode()
+  const ways = [
+    [small.path, node.url],
+    [node.url, small.folder.file('back.db')],
+  ] as const
+  for (const [from, to] of ways) {
+    const { code, stderr } = await runInProcess(['copy', '--from', from, '--to', to, '--data', small.folder.path])
+    assert.is(code, 0, stderr)
+  }
+})
+
 test.run()

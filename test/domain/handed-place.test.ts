@@ -8,12 +8,22 @@ import { type Handed, withHandedPlaces } from '../../src/domain/handed-place.ts'
 const test = suite('the place of a finding in the handoff')
 
 const before = {
-  order: { qty: 6, lines: [{ sku: 'A', price: 1, tax: { rate: 7 } }, { sku: 'B', price: 2 }] },
+  order: {
+    qty: 6,
+    lines: [
+      { sku: 'A', price: 1, tax: { rate: 7 } },
+      { sku: 'B', price: 2 },
+    ],
+  },
   tags: ['a', 'b'],
   'odd/key': { 'a~b': 1 },
 }
 
-function placeOf(path: string, sent: Partial<Handed> & { readonly payload: JsonObject }, after?: Json): string | undefined {
+function placeOf(
+  path: string,
+  sent: Partial<Handed> & { readonly payload: JsonObject },
+  after?: Json,
+): string | undefined {
   const finding: Finding = {
     rule: 'contradicted',
     severity: 'error',
@@ -26,7 +36,15 @@ function placeOf(path: string, sent: Partial<Handed> & { readonly payload: JsonO
 }
 
 test('a member of a list is found by its identity, not by its index, at any depth (JUD-98)', () => {
-  const payload = { order: { lines: [{ sku: 'C', price: 9 }, { sku: 'B', price: 2 }, { sku: 'A', price: 5, tax: { rate: 19 } }] } }
+  const payload = {
+    order: {
+      lines: [
+        { sku: 'C', price: 9 },
+        { sku: 'B', price: 2 },
+        { sku: 'A', price: 5, tax: { rate: 19 } },
+      ],
+    },
+  }
   assert.is(placeOf('/order/lines/0/price', { payload }, 5), '/payload/order/lines/2/price')
   assert.is(placeOf('/order/lines/0/tax/rate', { payload }, 19), '/payload/order/lines/2/tax/rate')
   assert.is(placeOf('/order/lines/1/price', { payload }, 2), '/payload/order/lines/1/price')
@@ -35,7 +53,10 @@ test('a member of a list is found by its identity, not by its index, at any dept
 test('of a value that is gone it is the place of what held it, and nothing where none of that was sent (JUD-98)', () => {
   assert.is(placeOf('/order/qty', { payload: { order: { lines: [] } } }), '/payload/order')
   assert.is(placeOf('/order/lines/0/price', { payload: { order: { lines: [{ sku: 'B' }] } } }), '/payload/order/lines')
-  assert.is(placeOf('/order/lines/1/price', { payload: { order: { lines: [{ sku: 'B' }] } } }), '/payload/order/lines/0')
+  assert.is(
+    placeOf('/order/lines/1/price', { payload: { order: { lines: [{ sku: 'B' }] } } }),
+    '/payload/order/lines/0',
+  )
   assert.is(placeOf('/order/qty', { payload: {} }), undefined)
   assert.is(placeOf('', { payload: { order: {} } }), undefined)
 })
@@ -45,7 +66,33 @@ test('where another value is, it says no place rather than a wrong one (JUD-98)'
   assert.is(placeOf('/tags/0', { payload: { tags: ['c', 'b'] } }, 'c'), '/payload/tags/0')
   assert.is(placeOf('/tags/0', { payload: { tags: ['b', 'c'] } }, 'c'), undefined)
   // The identity itself changed: the same index has the value.
-  assert.is(placeOf('/order/lines/0/sku', { payload: { order: { lines: [{ sku: 'Z' }] } } }, 'Z'), '/payload/order/lines/0/sku')
+  assert.is(
+    placeOf('/order/lines/0/sku', { payload: { order: { lines: [{ sku: 'Z' }] } } }, 'Z'),
+    '/payload/order/lines/0/sku',
+  )
+})
+
+test('what a rule says of the new context or of the payload is at that place, whatever was established at its index (JUD-98)', () => {
+  const placed = (finding: Pick<Finding, 'rule' | 'path' | 'after'>, after: JsonObject, payload = after) =>
+    withHandedPlaces<{ readonly findings: readonly Finding[] }>(
+      { findings: [{ severity: 'error', message: 'm', ...finding }] },
+      { before, after, payload },
+    ).findings[0]?.inHandoff
+  const [a, again, b, c] = [
+    { sku: 'A', price: 1 },
+    { sku: 'A', price: 3 },
+    { sku: 'B', price: 'x' },
+    { sku: 'C', price: 9 },
+  ]
+  const of = (...lines: JsonObject[]) => ({ order: { lines } })
+  const [duplicate, disagrees, schema] = ['duplicate-identity', 'disagrees-with-tool', 'schema-violation'] as const
+  const twice = of(a, again, b)
+  assert.is(placed({ rule: duplicate, path: '/order/lines/1', after: again }, twice), '/payload/order/lines/1')
+  assert.is(
+    placed({ rule: disagrees, path: '/order/lines/1/price', after: 9 }, of(a, c), of(c)),
+    '/payload/order/lines/0/price',
+  )
+  assert.is(placed({ rule: schema, path: '/order/lines/0/price' }, of(a, b), of(b)), '/payload/order/lines/0/price')
 })
 
 test('what is only added is below /add; keys are escaped; a place that is too long is left out (JUD-98)', () => {
@@ -82,12 +129,17 @@ test('the prompt of the next try says the place in the answer where it is anothe
     finding('/order/qty', '/payload/order/qty'),
     finding('/order/lines/0/price', '/payload/order/lines/2/price'),
     finding('/tags/2', '/add/tags/0'),
+    finding('/add/qty', '/payload/add/qty'),
   ]
   const context = { findings, shown: { omitted: [] } } as unknown as Parameters<typeof defaultPrompt>[1]
   const prompt = defaultPrompt({}, context)
   assert.match(prompt, /^- contradicted at \/order\/qty: it/m)
-  assert.match(prompt, /^- contradicted at \/order\/lines\/0\/price \(in your answer at \/order\/lines\/2\/price\): it/m)
+  assert.match(
+    prompt,
+    /^- contradicted at \/order\/lines\/0\/price \(in your answer at \/order\/lines\/2\/price\): it/m,
+  )
   assert.match(prompt, /^- contradicted at \/tags\/2 \(in your answer at \/\$add\/tags\/0\): it/m)
+  assert.match(prompt, /^- contradicted at \/add\/qty: it/m)
 })
 
 test.run()

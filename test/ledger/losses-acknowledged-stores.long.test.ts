@@ -143,22 +143,25 @@ onStore(
   },
 )
 
-onStore('while the end of the stream of acknowledgements is lost itself no other loss is acknowledged (LOG-63, LOG-72)', async () => {
-  await using at = await place()
-  const before = await at.lossy.rows()
-  const own = before.filter(({ stream }) => stream === ledgerStream('acme')).at(-1)
-  const lost = await rowOf(at, two, 1)
-  if (own === undefined) throw new Error('no event')
-  {
+onStore(
+  'while the end of the stream of acknowledgements is lost itself no other loss is acknowledged (LOG-63, LOG-72)',
+  async () => {
+    await using at = await place()
+    const before = await at.lossy.rows()
+    const own = before.filter(({ stream }) => stream === ledgerStream('acme')).at(-1)
+    const lost = await rowOf(at, two, 1)
+    if (own === undefined) throw new Error('no event')
+    {
+      await using ledger = await opened(at)
+      for (const row of [own, lost]) await at.lossy.remove(row)
+      assert.is(await acknowledge(ledger, two, 1), 'loss-unknown')
+    }
+    assert.is((await at.lossy.rows()).length, before.length - 2, 'nothing was written')
+    await at.lossy.putBack(own)
     await using ledger = await opened(at)
-    for (const row of [own, lost]) await at.lossy.remove(row)
-    assert.is(await acknowledge(ledger, two, 1), 'loss-unknown')
-  }
-  assert.is((await at.lossy.rows()).length, before.length - 2, 'nothing was written')
-  await at.lossy.putBack(own)
-  await using ledger = await opened(at)
-  assert.is(((await acknowledge(ledger, two, 1)) as { status: string }).status, 'acknowledged')
-})
+    assert.is(((await acknowledge(ledger, two, 1)) as { status: string }).status, 'acknowledged')
+  },
+)
 
 const onPostgres = testStoreKind('postgres') === 'postgres' ? test : test.skip
 

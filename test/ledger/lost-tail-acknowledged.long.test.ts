@@ -162,40 +162,43 @@ onStore(
   },
 )
 
-onStore('a part of a lost end is put back: what the log knows of the rest is kept, and whole again it goes on (LOG-76)', async () => {
-  await using at = await lossyPlace()
-  {
-    await using ledger = await openedOn(at)
-    await ledger.fill('acme', 'one', 2)
-    await ledger.logs.publish()
-    await ledger.fill('acme', 'two', 1)
-    await ledger.logs.catchUp()
-  }
-  const two = runStream('acme', 'two')
-  const [first, ...others] = (await at.lossy.rows()).filter(({ stream }) => stream === two)
-  if (first === undefined) throw new Error('no event')
-  for (const row of [first, ...others]) await at.lossy.remove(row)
-  {
-    await using ledger = await openedOn(at)
-    assert.equal(codes(ledger.logs.losses('acme')), ['tenant missing'])
-    assert.ok((await listed(ledger)).includes(`open ${two} @ 0`))
-  }
-  await at.lossy.putBack(first)
-  {
-    await using ledger = await openedOn(at)
-    await ledger.logs.publish()
-    const losses = ledger.logs.losses('acme').map(({ stream, revision }) => `${stream} @ ${revision}`)
-    assert.equal(losses, [`${two} @ 1`])
-    assert.is(await startedCode(ledger, 'acme'), 'log-stopped')
-  }
-  for (const row of others) await at.lossy.putBack(row)
-  {
-    await using ledger = await openedOn(at)
-    await ledger.logs.publish()
-    assert.equal(ledger.logs.losses('acme'), [])
-    assert.is(await startedCode(ledger, 'acme'), 'started')
-  }
-  assert.is((await verdictOn(at)).verdict, 'VERIFIED')
-})
+onStore(
+  'a part of a lost end is put back: what the log knows of the rest is kept, and whole again it goes on (LOG-76)',
+  async () => {
+    await using at = await lossyPlace()
+    {
+      await using ledger = await openedOn(at)
+      await ledger.fill('acme', 'one', 2)
+      await ledger.logs.publish()
+      await ledger.fill('acme', 'two', 1)
+      await ledger.logs.catchUp()
+    }
+    const two = runStream('acme', 'two')
+    const [first, ...others] = (await at.lossy.rows()).filter(({ stream }) => stream === two)
+    if (first === undefined) throw new Error('no event')
+    for (const row of [first, ...others]) await at.lossy.remove(row)
+    {
+      await using ledger = await openedOn(at)
+      assert.equal(codes(ledger.logs.losses('acme')), ['tenant missing'])
+      assert.ok((await listed(ledger)).includes(`open ${two} @ 0`))
+    }
+    await at.lossy.putBack(first)
+    {
+      await using ledger = await openedOn(at)
+      await ledger.logs.publish()
+      const losses = ledger.logs.losses('acme').map(({ stream, revision }) => `${stream} @ ${revision}`)
+      assert.equal(losses, [`${two} @ 1`])
+      assert.is(await startedCode(ledger, 'acme'), 'log-stopped')
+    }
+    for (const row of others) await at.lossy.putBack(row)
+    {
+      await using ledger = await openedOn(at)
+      await ledger.logs.publish()
+      assert.equal(ledger.logs.losses('acme'), [])
+      assert.is(await startedCode(ledger, 'acme'), 'started')
+    }
+    assert.is((await verdictOn(at)).verdict, 'VERIFIED')
+  },
+)
 
 test.run()

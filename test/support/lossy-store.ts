@@ -61,7 +61,10 @@ function onSqlite(path: string): LossyStore {
     open: () => openSqliteStore({ path }),
     rows: async () => {
       all = rowsOf(path)
-      return all.map(({ position, salt, ...row }) => ({ ...row, at: String(position), salt: salt.toString('base64url') }))
+      return all.map(({ position, salt, ...row }) => ({
+        ...{ ...row, at: String(position) },
+        salt: salt.toString('base64url'),
+      }))
     },
     remove: async ({ at }) => {
       const row = all.find(({ position }) => String(position) === at)

@@ -42,7 +42,10 @@ const shop: PartOf = ({ which, i, see, tool, world, text }) => {
     const lines = ['tea', 'jam', 'oil'].map((sku, n) => Object.freeze({ sku: `${sku}${i}`, qty: n + 1 + (which % 2) }))
     const results = await Promise.allSettled(lines.map((line) => reserve(line)))
     const failed = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
-    see('kinds', failed.map((error) => [error instanceof SoldOut, error instanceof ShopError, seen(error)]))
+    see(
+      'kinds',
+      failed.map((error) => [error instanceof SoldOut, error instanceof ShopError, seen(error)]),
+    )
     const letter = JSON.stringify({ results, failed, text: text('dear') })
     see('mailed', [letter, await mail(letter)])
     see('in time', Date.now() - beganMs < 3_600_000)
@@ -90,7 +93,10 @@ const pooled: PartOf = ({ which, see, tool, world, text }) => {
         }),
       ),
     )
-    see('pages', tried.map((each) => (each.status === 'fulfilled' ? each.value : seen(each.reason))))
+    see(
+      'pages',
+      tried.map((each) => (each.status === 'fulfilled' ? each.value : seen(each.reason))),
+    )
     const sorted = new Map([...pages].sort(([a], [b]) => (a < b ? -1 : 1)))
     const indexed = (await index(sorted)) as Map<string, unknown>
     see('index', indexed)
@@ -112,7 +118,10 @@ const trips: PartOf = ({ which, i, cs, see, tool, world }) => {
   return async () => {
     const cities = ['Oslo', 'Rome', 'Bern'].map((city, n) => ({ city: `${city}${i}`, nights: n }))
     const all = await Promise.allSettled(cities.map((input) => cs.run({ name: `trip${i}`, input }, trip as never)))
-    see('trips', all.map((each) => (each.status === 'fulfilled' ? JSON.stringify(each.value) : seen(each.reason))))
+    see(
+      'trips',
+      all.map((each) => (each.status === 'fulfilled' ? JSON.stringify(each.value) : seen(each.reason))),
+    )
     const one = { name: `trip${i}`, input: { city: 'Wien', nights: 1 } }
     see('one more', await caught(cs.run(one as never, trip as never)))
   }

@@ -39,15 +39,7 @@ export interface Rounds {
 export const kindOf = (exit: string): string => exit.slice(0, exit.indexOf(':'))
 
 /** Rounds of one history each: that of round n has the seed `seed + n`, which alone makes the round again. */
-export async function runRounds({
-  seed,
-  kind = 'sqlite',
-  by,
-  classes,
-  goesOn,
-  keep,
-  onCase,
-}: Rounds): Promise<Tally> {
+export async function runRounds({ seed, kind = 'sqlite', by, classes, goesOn, keep, onCase }: Rounds): Promise<Tally> {
   const all = classesOf(kind)
   const tally: Tally = { cases: 0, asked: 0, untellable: 0, claims: new Map() }
   for (let round = 0; goesOn(tally, round); round += 1) {

@@ -4,6 +4,7 @@ import { COMMENT_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import { clip, RunWaiting } from '../errors.ts'
 import { ApprovalDenied } from '../loop/tool-error.ts'
 import type { Problem } from '../runtime/connection.ts'
+import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import type { Session } from '../runtime/session.ts'
 import type { ApprovalNotice } from './approval-notice.ts'
@@ -23,21 +24,23 @@ export class ApprovalWait {
     this.#tool = tool
   }
 
-  /** Waits until the next poll is due. Throws `RunWaiting` and halts the run if it is not to wait in this process; rejects if the signal is aborted. */
+  /** Waits until the next poll is due. Throws `RunWaiting` and halts the run if this process leaves it now; rejects if the signal is aborted. */
   async again(
     { detail, evidence }: Pick<Problem, 'detail' | 'evidence'>,
-    { turn, answers, signal }: { turn: Turn; answers: number; signal: AbortSignal | undefined },
+    { turn, answers, execution }: { turn: Turn; answers: number; execution: ExecutionContext },
   ): Promise<void> {
     const notice = this.#noticeOf(detail, evidence)
     if (this.#noticed !== notice.approvalId) {
       this.#noticed = notice.approvalId
       tell('onApproval', this.#session.registry.onApproval, notice)
     }
-    if (this.#session.whenWaiting === 'leave') {
+    const { leaving, order } = this.#session
+    if (leaving.leaves(execution.ancestors)) {
       const { runId, tool, approvalId, expiresAt } = notice
       throw this.#session.halt(new RunWaiting(`${tool} waits for an approval`, { runId, tool, approvalId, expiresAt }))
     }
-    await this.#session.order.untilNextLook(turn, { waitMs: this.#waitMs, answers, signal })
+    const look = { waitMs: this.#waitMs, answers, signal: signalAt(execution) }
+    await leaving.waits(execution.ancestors, () => order.untilNextLook(turn, look))
     this.#waitMs = Math.min(this.#waitMs * 2, LOOK_MS)
   }
 

@@ -302,7 +302,7 @@ export class OneCall {
     if (refusal.code === 'approval-pending') {
       this.#approvalWait ??= new ApprovalWait(session, this.#spec.name)
       const { message: detail, evidence } = refusal
-      const at = { turn: this.#turn, answers, signal: signalAt(this.#identity.execution) }
+      const at = { turn: this.#turn, answers, execution: this.#identity.execution }
       await this.#approvalWait.again({ detail, evidence }, at)
       return { kind: 'again' }
     }
@@ -335,7 +335,9 @@ export class OneCall {
   #carryOut(claimed: Claimed): Promise<Step> {
     const { session } = this.#identity.execution
     const { connection } = liveOf(session)
-    return underLease({ connection, runId: session.runId, claimed }, () => this.#carriedOut(claimed))
+    return session.leaving.during(claimed.callId, () =>
+      underLease({ connection, runId: session.runId, claimed }, () => this.#carriedOut(claimed)),
+    )
   }
 
   /** A refusal of what ran already is met again by the claim, and answered as that of any call. */
@@ -346,7 +348,7 @@ export class OneCall {
     const after = session.ownEventsUpTo(this.#after)
     const step = new StepClaim(this.#identity, after)
     try {
-      return await this.#carriedOut(step.claimed, step)
+      return await session.leaving.during(step.claimed.callId, () => this.#carriedOut(step.claimed, step))
     } catch (error) {
       if (!(error instanceof StepNotTaken)) throw error
       if (error.code === 'claim-first') session.claimsFirst([this.#identity.tool])

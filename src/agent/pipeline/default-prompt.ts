@@ -81,7 +81,7 @@ function lineOf({ rule, path, inHandoff, before, after, message, declare }: Find
 
 /** The place in the answer, if it differs from that in the context. An answer is the payload, and has what it adds under `$add`. */
 function inAnswer(path: string, inHandoff: string | undefined): string {
-  const place = inHandoff?.replace(/^\/payload(?=\/)/, '').replace(/^\/add(?=\/)/, '/$add')
+  const place = inHandoff?.replace(/^\/(payload|add)/, (root) => (root === '/add' ? '/$add' : ''))
   return place === undefined || place === path ? '' : ` (in your answer at ${place})`
 }
 

@@ -33,7 +33,7 @@ export interface Home {
   readonly running: RunningRuns
   readonly counter?: () => Promise<TokenCounter>
   readonly prices?: PriceTable | undefined
-  /** Aborted once the runtime is being closed: runs that only wait are left for a later process. */
+  /** Aborted by `close()`: runs that wait are left for a later process. */
   readonly leaving?: AbortSignal
 }
 

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers'
 import type { Json } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
-import { linkedSignal } from '../../resources/linked-signal.ts'
+import { linkedSignal, onAbort } from '../../resources/linked-signal.ts'
 import { LedgerRefused } from '../errors.ts'
 import type { Connection, Problem, Reply } from './connection.ts'
 import { type HeldRequest, HeldRequests } from './held-requests.ts'
@@ -224,6 +224,17 @@ export class OutcomeOrder {
     return [...this.#onTheWay]
   }
 
+  /** Requests that poll or are held look again now. */
+  look(): void {
+    for (const look of this.#waits) look()
+    this.plan()
+  }
+
+  /** Whether an outcome has arrived that the code has not been given. */
+  get isDelivering(): boolean {
+    return [...this.#turns].some(({ state }) => state === 'known')
+  }
+
   /**
    * Position of the last outcome that the code has been given: what it asks for now, it asks for knowing that one. Too large a number if that is not known,
    * which the ledger lowers to the number of events that there are.
@@ -238,8 +249,8 @@ export class OutcomeOrder {
   }
 
   /**
-   * For a request that polls for a decision of others: waits until the next poll is due. Returns at once if the process leaves the run, or another outcome has arrived since the last poll
-   * (`answers` at that time); that outcome is delivered only after this poll. Rejects if the signal is aborted.
+   * For a request that polls for a decision of others: waits until the next poll is due, or this process leaves the run. Returns at once if another outcome has
+   * arrived since the last poll (`answers` at that time); that outcome is delivered only after this poll. Rejects if the signal is aborted.
    */
   async untilNextLook(
     turn: Turn,
@@ -256,11 +267,13 @@ export class OutcomeOrder {
     })
     this.#waits.add(look)
     const over = new AbortController()
-    this.run.leaving?.addEventListener('abort', look, { signal: over.signal })
+    const { leaving } = this.run
+    const unheard = leaving && onAbort(leaving, look)
     try {
       await Promise.race([woken, pause(waitMs, linkedSignal(over.signal, signal))])
     } finally {
       this.#waits.delete(look)
+      unheard?.()
       over.abort()
     }
   }
@@ -289,6 +302,7 @@ export class OutcomeOrder {
     this.#isPlanned = true
     nextTurn(() => {
       this.#isPlanned = false
+      if (this.run.isStopped()) for (const look of this.#waits) look()
       this.#held.look(this.run.isStopped())
       this.#handOverNext()
     })

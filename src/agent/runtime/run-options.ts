@@ -61,7 +61,7 @@ export interface RunOptions<Input = unknown> {
   readonly whenOwned?: 'join' | 'wait' | 'refuse' | 'take-over'
   /** W3C Trace Context that the run is part of, such as the `traceparent` header of a request; an invalid value is ignored. Default: the active span. */
   readonly traceparent?: string
-  /** What a pending approval or wait does: it waits in this process (the default), or throws `RunWaiting` and leaves the run open. */
+  /** What a pending approval or wait does: it waits in this process (the default) until `close()`, or throws `RunWaiting` and leaves the run open. */
   readonly whenWaiting?: 'wait' | 'leave'
 }
 

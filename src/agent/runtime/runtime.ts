@@ -92,7 +92,7 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
   result<Output = Json>(runId: string, options?: ResultOptions): Promise<Output>
   /**
    * Starts a worker: it carries on open runs of its names once they can go on (started, granted, signalled, due, resolved, or left by a process that died),
-   * until it is stopped. Any number of workers share the runs. Close the runtime after the worker has stopped. Throws `invalid-option`.
+   * until it is stopped, as by the close of the runtime. Any number of workers share the runs. Throws `invalid-option`.
    */
   worker(options: WorkerOptions<Keeps>): Worker
   /**
@@ -192,12 +192,7 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
   }
   const underWay = new UnderWay(connection.place)
   const open = <T>(work: () => Promise<T>, name = 'a request'): Promise<T> => underWay.begin(name, work)
-  const dispose = (): Promise<void> => underWay.close(() => connection[Symbol.asyncDispose]())
-  const close = (): Promise<void> => {
-    const closed = dispose()
-    if (underWay.isClosed) leaving.abort()
-    return closed
-  }
+  const dispose = (): PromiseLike<void> => connection[Symbol.asyncDispose]()
   const runtime = {
     place: connection.place,
     ...(connection.url !== undefined && { url: connection.url }),
@@ -234,8 +229,8 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     runs: (filter?: RunFilter) => underWay.readItems(() => listedRuns(connection, filter)),
     tail: (options?: TailOptions) => underWay.readItems(() => tailed(connection, options)),
     export: (runId: string) => underWay.readItems(() => connection.exportRun(runId)),
-    close,
-    [Symbol.asyncDispose]: dispose,
+    close: () => underWay.close(dispose, () => leaving.abort()),
+    [Symbol.asyncDispose]: () => underWay.close(dispose),
   }
   return runtime as unknown as Countersign<CodecValues<C>>
 }

@@ -20,6 +20,7 @@ import { PartsFirst } from '../streams/parts-first.ts'
 import { checkPlace } from './check-place.ts'
 import type { Connection, Reads } from './connection.ts'
 import type { HeldRequest, Precedence } from './held-requests.ts'
+import { Leaving } from './leaving.ts'
 import { OutcomeOrder } from './outcome-order.ts'
 import type { RunOptions } from './run-options.ts'
 
@@ -46,7 +47,7 @@ export interface SessionOptions {
   readonly whenOwned?: RunOptions['whenOwned'] | undefined
   /** Default `wait`. */
   readonly whenWaiting?: 'wait' | 'leave' | undefined
-  /** Once it is aborted, `whenWaiting` is `leave`. */
+  /** Once it is aborted, the run is left as with `leave`. */
   readonly leaving?: AbortSignal | undefined
 }
 
@@ -86,8 +87,9 @@ export class Session {
   readonly judging: Judging
   readonly forks: ForkBook
   readonly counter: () => Promise<TokenCounter>
-  readonly leaving: AbortSignal | undefined
-  readonly #whenWaiting: 'wait' | 'leave'
+  readonly leaving: Leaving
+  /** Default for nested runs: what a call does that has to wait for an approval, a signal or a time. */
+  readonly whenWaiting: 'wait' | 'leave'
   /** Prices of model calls, as configured. */
   readonly prices: PriceTable | undefined
   /** Default for nested runs: what they do about leases of another owner. */
@@ -171,8 +173,11 @@ export class Session {
     const handoffs = recollection?.run.handoffs ?? noHandoffs(policy)
     this.pipeline = new Pipeline(handoffs, code, () => this.forks.isBehind)
     this.prices = prices
-    this.#whenWaiting = whenWaiting
-    this.leaving = leaving
+    this.whenWaiting = whenWaiting
+    this.leaving = new Leaving({
+      isAsked: () => whenWaiting === 'leave' || leaving?.aborted === true,
+      isDelivering: () => this.order.isDelivering,
+    })
     this.judging = new Judging(live === undefined ? undefined : judge, {
       runId,
       signal,
@@ -188,11 +193,6 @@ export class Session {
 
   get fence(): number {
     return this.live?.fence ?? 1
-  }
-
-  /** What a call does that has to wait for an approval, a signal or a time. */
-  get whenWaiting(): 'wait' | 'leave' {
-    return this.leaving?.aborted === true ? 'leave' : this.#whenWaiting
   }
 
   /** Whether the ledger records calls of this tool that ran without a claim. */
@@ -417,8 +417,14 @@ export class Session {
     return [...this.#underWay.values()].flatMap((each) => (isAbandoned(each) || each.isWait ? [] : each.name))
   }
 
+  /** The code of the run has ended, and only waits go on, whose ends nobody needs: they are given up. */
+  get waitsOnly(): boolean {
+    if (!this.#isBodyOver || this.#behind.size > 0) return false
+    return [...this.#underWay.values()].every(({ isWait }) => isWait === true)
+  }
+
   /**
-   * Resolves when no call is active. Failures of calls that the code let go of (for example, in a race) are ignored; the first failure of a call whose result
+   * Resolves when no call is active, and waits are given up. Failures of calls that the code let go of (for example, in a race) are ignored; the first failure of a call whose result
    * the code already reads in parts is returned.
    */
   async settled(): Promise<unknown> {
@@ -426,13 +432,21 @@ export class Session {
     this.order.plan()
     let failure: unknown
     while (this.#underWay.size + this.#behind.size > 0) {
-      const going = [...this.#underWay]
-      for (const [i, result] of (await Promise.allSettled(going.map(([call]) => call))).entries()) {
-        const [, what] = going[i] ?? []
-        const isTold = what?.isEarly !== true || isAbandoned(what)
-        if (result.status === 'rejected' && !isTold) failure ??= result.reason
+      const waitsOnly = this.waitsOnly
+      const going = [...this.#underWay].filter(([, { isWait }]) => waitsOnly || isWait !== true)
+      const ends = going.map(([call, what]) =>
+        call.catch((reason: unknown) => {
+          if (what.isEarly === true && !isAbandoned(what)) failure ??= reason
+        }),
+      )
+      if (waitsOnly) {
+        this.order.look()
+        // What follows the end of one may be more than waits.
+        await Promise.race(ends)
+      } else {
+        await Promise.all(ends)
+        await Promise.allSettled(this.#behind)
       }
-      await Promise.allSettled(this.#behind)
     }
     return failure
   }

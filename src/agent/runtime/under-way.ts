@@ -37,7 +37,7 @@ export class UnderWay {
     name: string,
     start: () => W,
   ): W {
-    if (this.isClosed) throw this.#closedError()
+    if (this.#isClosed) throw this.#closedError()
     const work = this.#workHere(name)
     const started = this.#inside.run(work, start)
     const stop = (): unknown => started.stop().catch(() => undefined)
@@ -52,7 +52,7 @@ export class UnderWay {
   async read<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#isShut) throw this.#closedError()
     return ask().catch((error) => {
-      throw this.isClosed ? this.#closedError(error) : error
+      throw this.#isClosed ? this.#closedError(error) : error
     })
   }
 
@@ -62,22 +62,25 @@ export class UnderWay {
     try {
       yield* ask()
     } catch (error) {
-      throw this.isClosed ? this.#closedError(error) : error
+      throw this.#isClosed ? this.#closedError(error) : error
     }
   }
 
-  /** Whether a close has begun. */
-  get isClosed(): boolean {
+  get #isClosed(): boolean {
     return this.#closed !== undefined
   }
 
-  /** Stops workers, waits for all work, and then disposes of the ledger, once. Work that closes its own runtime would wait for itself: `recursive-call`. */
-  close(dispose: () => PromiseLike<void>): Promise<void> {
+  /**
+   * Stops workers, waits for all work, and then disposes of the ledger, once. `leave` makes runs that only wait end here. Work that closes its own runtime would
+   * wait for itself: `recursive-call`.
+   */
+  close(dispose: () => PromiseLike<void>, leave?: () => void): Promise<void> {
     if (this.#isInside) {
       const message = `${this.#place} is closed by code that runs in it, and neither would end: close it after the run`
       return Promise.reject(new AgentError('recursive-call', message))
     }
     this.#closed ??= this.#allOver().then(dispose)
+    leave?.()
     return this.#closed
   }
 
@@ -108,7 +111,7 @@ export class UnderWay {
 
   /** Work that goes on may still ask. */
   get #isShut(): boolean {
-    return this.isClosed && !this.#isInside
+    return this.#isClosed && !this.#isInside
   }
 
   /** Whether the running code belongs to work that is still going on. */

@@ -51,8 +51,9 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
     const calls = new Map(listed.map((call) => [String(call.callId), call]))
     const again = await repeatable(undoing, calls)
     const isRemaining = (id: string): boolean => !tried.has(id) && (again.has(id) || isPending(calls.get(id)))
-    // No plan holds anything then.
-    if (![...calls.keys()].some(isRemaining)) return outcomeOfCalls(rollback, listed)
+    // A plan holds nothing else.
+    const undoable = listed.filter(({ phase }) => phase === 'forward')
+    if (!undoable.some(({ callId }) => isRemaining(String(callId)))) return outcomeOfCalls(rollback, listed)
     const groups = (await planOf(rollback)).map((group) => group.filter(isRemaining))
     const pending = groups.filter((group) => group.length > 0)
     if (pending.length === 0) return outcomeOfCalls(rollback, listed)

@@ -44,6 +44,8 @@ const LATEST_MS = Date.UTC(9999, 11, 31)
 const FIRST_LOOK_MS = 100
 const LOOK_MS = 2_000
 const SLEEP_MS = 60_000
+/** Nobody needs the end of the wait any more. */
+const GIVEN_UP = Symbol('given up')
 
 /** Returns the payload of the signal, or null if only time ends the wait. Throws `WaitTimedOut`, `invalid-wait`. */
 export async function waitFor(execution: ExecutionContext, waited: Waited): Promise<Json> {
@@ -64,9 +66,10 @@ async function endOfWait(execution: ExecutionContext, body: StartWait): Promise<
   const identity = identifyCall(execution, spec, null)
   const first = session.expect(identity)
   const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isWait: true }
-  return session.joined(`forward ${identity.key}`, shared, () =>
+  const end = await session.joined(`forward ${identity.key}`, shared, () =>
     session.order.inOrder((turn) => new Wait(identity, { body, turn, first }).ended()),
   )
+  return end === GIVEN_UP ? new Promise<never>(() => undefined) : end
 }
 
 class Wait {
@@ -89,10 +92,11 @@ class Wait {
     this.#body = body
   }
 
-  async ended(): Promise<Json> {
+  async ended(): Promise<Json | typeof GIVEN_UP> {
     const { execution, tool } = this.#identity
     const { session } = execution
-    const recorded = this.#remembered()
+    const recorded = await this.#remembered()
+    if (recorded === GIVEN_UP) return GIVEN_UP
     if (recorded !== undefined) return this.#outcome(recorded)
     refusedAsThen(session, this.#turn, this.#command())
     this.#turn.live()
@@ -111,12 +115,14 @@ class Wait {
         return this.#outcome(answer)
       }
       // Only a command checks held signals: nothing would wake a run that left before all were checked.
-      if (answer.unchecked === undefined) await this.#again(answer, answers)
+      if (answer.unchecked !== undefined) continue
+      if (session.waitsOnly) return GIVEN_UP
+      await this.#again(answer, answers)
     }
   }
 
   /** The recorded end of the wait in the form of the ledger's answer; undefined if the record has none. */
-  #remembered(): JsonObject | undefined {
+  async #remembered(): Promise<JsonObject | typeof GIVEN_UP | undefined> {
     const { session } = this.#identity.execution
     const match = session.history?.next(this.#identity)
     if (match?.kind === 'outcome') {
@@ -126,8 +132,20 @@ class Wait {
       return { status: 'signalled', payload: match.outcome.result }
     }
     if (session.live !== undefined) return undefined
-    if (match?.kind === 'open') throw session.halt(this.#waiting(match.call.args as JsonObject))
-    return undefined
+    if (match?.kind !== 'open') return undefined
+    if (session.history?.run.end === undefined) throw session.halt(this.#waiting(match.call.args as JsonObject))
+    // The run ended without it, so its code did not need it.
+    const { history, order } = session
+    const held = {
+      isUnmade: () => !session.waitsOnly,
+      fault: () => history.unknown(this.#identity),
+      callers: this.#identity.execution.ancestors,
+      signal: undefined,
+    }
+    await order.hold(held).catch((fault) => {
+      throw session.halt(fault)
+    })
+    return GIVEN_UP
   }
 
   #outcome({ status, payload = null, waitId = '', until = null }: JsonObject): Json {
@@ -158,7 +176,7 @@ class Wait {
     throw HALTING.has(refused.code) ? session.halt(refused) : refused
   }
 
-  /** Waits for the next poll. Throws `RunWaiting`, and halts the run, if it must not wait in this process; rejects if the signal is aborted. */
+  /** Waits for the next poll. Throws `RunWaiting`, and halts the run, if this process leaves it now; rejects if the signal is aborted. */
   async #again(answer: JsonObject, answers: number): Promise<void> {
     const { execution } = this.#identity
     const { session } = execution
@@ -166,11 +184,14 @@ class Wait {
       this.#isNoticed = true
       tell('onWaiting', session.registry.onWaiting, this.#notice(answer))
     }
-    if (session.whenWaiting === 'leave') throw session.halt(this.#waiting(answer))
-    const lookMs = this.#body.name === undefined ? SLEEP_MS : this.#lookMs
+    const { leaving, order } = session
+    if (leaving.leaves(execution.ancestors)) throw session.halt(this.#waiting(answer))
+    const lookMs = this.#body.name === undefined && !leaving.isAsked ? SLEEP_MS : this.#lookMs
     // If the local and the ledger's clock differ, the ledger's clock counts: the wait is polled until the ledger reports its end.
     const waitMs = Math.max(FIRST_LOOK_MS / 2, Math.min(lookMs, this.#leftMs(answer)))
-    await session.order.untilNextLook(this.#turn, { waitMs, answers, signal: signalAt(execution) })
+    await leaving.waits(execution.ancestors, () =>
+      order.untilNextLook(this.#turn, { waitMs, answers, signal: signalAt(execution) }),
+    )
     this.#lookMs = Math.min(this.#lookMs * 2, LOOK_MS)
   }
 

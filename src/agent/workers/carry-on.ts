@@ -21,7 +21,8 @@ interface Carrying {
 
 /**
  * `ended`: completed or rolled back. `left`: it waits, or it now belongs to another owner. `missed`: it had ended, or another owner had it, before this worker
- * took it. `full`: workers carry as many runs of the tenant as they may. `refused`: it could not be taken, or not be left. `stuck`: the code cannot carry it on, and the run says so.
+ * took it. `full`: workers carry as many runs of the tenant as they may. `refused`: it could not be taken, or not be left. `stuck`: the code cannot carry it on,
+ * and the run says so.
  */
 export interface Carried {
   readonly kind: 'ended' | 'left' | 'missed' | 'full' | 'refused' | 'stuck'

@@ -191,7 +191,7 @@ function RunTable({ rows, asOf, nowMs }: TableProps) {
   )
 }
 
-/** A worker takes a run within moments: if none has, none runs that has its name and version. */
+/** A worker with room takes a run within moments: if none has, those of its name and version are full, or none is running. */
 const LATE_MS = 60_000
 
 const isLate = ({ dueAt }: Row, nowMs: number): boolean => dueAt !== undefined && Date.parse(dueAt) + LATE_MS < nowMs

@@ -59,8 +59,8 @@ function Acknowledged({ events }: { readonly events: IntegrityState['acknowledge
   return (
     <>
       <p>
-        <Badge kind="open" text="lost for good" /> {plural(events.length, 'loss', 'losses')} acknowledged: the log went on
-        past {events.length === 1 ? 'it' : 'them'}, and what crosses {events.length === 1 ? 'it' : 'them'} stays
+        <Badge kind="open" text="lost for good" /> {plural(events.length, 'loss', 'losses')} acknowledged: the log went
+        on past {events.length === 1 ? 'it' : 'them'}, and what crosses {events.length === 1 ? 'it' : 'them'} stays
         incomplete.
       </p>
       <ul>

@@ -79,13 +79,17 @@ export async function writeArchive(places: Places, runs: readonly string[]): Pro
   const file = await open(part, 'w', OWNER_ONLY)
   let written: ArchiveContents
   try {
-    written = await writeLines(file, places, runs)
-    await file.sync()
+    try {
+      written = await writeLines(file, places, runs)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await link(part, path)
   } finally {
-    await file.close()
+    // On a full disk it would keep the space until the next pass.
+    await rm(part, { force: true })
   }
-  await link(part, path)
-  await rm(part)
   syncPlaced(path)
   return written
 }

@@ -76,6 +76,7 @@ export async function planRetention(deps: RetentionDeps): Promise<Planned> {
   const counts = { due: 0, archived: 0, open: 0, unclassed: 0, young: 0, held: 0, 'in-doubt': 0, damaged: 0 }
   let nextDueAt: string | undefined
   for await (const run of allRuns(ledger, caller)) {
+    await caller.pace?.turn()
     const judged = judgeRetention(run, at)
     if (judged.kind === 'due') {
       if (await ledger.archives.isArchived(caller, run.runId)) counts.archived += 1

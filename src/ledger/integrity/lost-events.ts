@@ -13,6 +13,7 @@ import { streamTenant } from '../../signing/stream-tenant.ts'
 import { type EventStore, readOne } from '../../store/event-store.ts'
 import type { BehindLoss, LedgerFacts } from '../identity/ledger-facts.ts'
 import type { Sealer } from '../identity/sealer.ts'
+import { ACKNOWLEDGEMENTS_MAX } from '../log/acknowledgements.ts'
 import type { LostHere, LostPlace } from '../log/lost-here.ts'
 import type { TenantLogs } from '../log/tenant-logs.ts'
 import type { Effects, Log } from '../ports.ts'
@@ -91,10 +92,10 @@ async function acknowledged(
   await logs.catchUp()
   const place = { tenant, stream, revision }
   for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
-    const before = (await logs.acknowledged(tenant)).acknowledgements.find(
-      (each) => each.stream === stream && each.from === revision,
-    )
+    const { acknowledgements } = await logs.acknowledged(tenant)
+    const before = acknowledgements.find((each) => each.stream === stream && each.from === revision)
     if (before !== undefined) return answered(deps, tenant, { status: 'known', ...before })
+    if (acknowledgements.length >= ACKNOWLEDGEMENTS_MAX) return { ok: false, refusal: tooMany }
     const seen = await logs.lostAt(place)
     const own = await ownEndLost(logs, place, seen)
     if (own !== undefined) return { ok: false, refusal: own }
@@ -106,6 +107,11 @@ async function acknowledged(
   const detail = 'what is lost there changed while it was recorded: nothing was written; try again'
   return { ok: false, refusal: refusal('contended', detail, { retryAfterMs: 1_000 }) }
 }
+
+const tooMany = refusal(
+  'loss-unknown',
+  `this tenant has ${ACKNOWLEDGEMENTS_MAX} acknowledged losses, and no more are read: put the store back from a copy`,
+)
 
 type EndReader = Pick<TenantLogs, 'acknowledged' | 'knownHead' | 'lostAt'>
 

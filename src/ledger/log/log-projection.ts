@@ -263,10 +263,7 @@ export class LogProjection {
     return isOver
   }
 
-  /**
-   * The loss just met may be acknowledged further on: then the log starts over and continues past it. False if it has to wait, because the file is not
-   * rebuilt now (LOG-76).
-   */
+  /** The loss just met may be acknowledged further on: then the log starts over and continues past it. False if that has to wait (LOG-76). */
   async #passFrom(tenant: string): Promise<boolean> {
     const onRecord = await this.#acknowledged.of(tenant)
     if (onRecord.places.size === (this.#passing.get(tenant)?.places.size ?? 0)) return true

@@ -26,7 +26,7 @@ export const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
 export const ACKNOWLEDGED_LATER = 'acknowledged-later'
 /** Maximum number of stops that are examined before a pass. */
 const STOPS_AT_ONCE = 20
-/** Maximum number of leaves at the end of a log that are searched for missing events. */
+/** Number of leaves at the end of a log that are searched for missing events one by one. */
 const LOST_MAX = 10_000
 /** Number of leaves of a lost end that are listed at once. */
 const TAIL_LEAVES = 1_000
@@ -89,10 +89,7 @@ interface OpenTail {
  * The first log with a lost end that is neither put back nor acknowledged. As long as there is one the file is not rebuilt, because nothing else knows
  * which events these were (LOG-76).
  */
-export async function openTail(
-  deps: StopDeps,
-  onRecordOf: WhatIsOver['onRecordOf'],
-): Promise<OpenTail | undefined> {
+export async function openTail(deps: StopDeps, onRecordOf: WhatIsOver['onRecordOf']): Promise<OpenTail | undefined> {
   const { logStore } = deps
   for (const log of logStore.stoppedLogs()) {
     const { tenant, size, stopped } = log
@@ -220,20 +217,32 @@ export interface LogEnd {
   readonly gone: { readonly leaf: LeafRow; readonly code: string } | undefined
 }
 
-/** The end of a log as far as the store holds it, searched backwards from the end of the log. */
-export async function endOf(
-  { store, logStore }: { readonly store: Pick<StoreReader, 'readStream'>; readonly logStore: LeavesAndTiles },
-  { tenant, size }: Pick<LogRow, 'tenant' | 'size'>,
-): Promise<LogEnd> {
-  let gone: LogEnd['gone']
-  for (let index = size - 1; index >= Math.max(0, size - LOST_MAX); index -= 1) {
-    const leaf = logStore.leaf(tenant, index)
+interface EndDeps {
+  readonly store: Pick<StoreReader, 'readStream'>
+  readonly logStore: LeavesAndTiles
+}
+
+/**
+ * The end of a log as far as the store holds it, searched backwards from the end of the log. If more is gone than is searched, the store is taken for an older
+ * copy, which holds all leaves before some place.
+ */
+export async function endOf(deps: EndDeps, { tenant, size }: Pick<LogRow, 'tenant' | 'size'>): Promise<LogEnd> {
+  let end: LogEnd = { gone: undefined, last: undefined }
+  let high = size
+  for (let low = 0; low < high; ) {
+    const index = high > size - LOST_MAX ? high - 1 : Math.floor((low + high) / 2)
+    const leaf = deps.logStore.leaf(tenant, index)
     if (leaf === undefined) break
-    const record = await readOne(store, leaf)
-    if (record !== undefined && isStoredLeaf(logStore, leaf, record)) return { gone, last: { leaf, record } }
-    gone = { leaf, code: record === undefined ? MISSING : OTHER_EVENT }
+    const record = await readOne(deps.store, leaf)
+    if (record !== undefined && isStoredLeaf(deps.logStore, leaf, record)) {
+      end = { ...end, last: { leaf, record } }
+      low = index + 1
+    } else {
+      end = { ...end, gone: { leaf, code: record === undefined ? MISSING : OTHER_EVENT } }
+      high = index
+    }
   }
-  return { gone, last: undefined }
+  return end
 }
 
 /** Reports the events that are missing from these positions, identified by their leaves; returns the positions without a leaf. */

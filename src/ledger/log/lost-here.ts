@@ -11,7 +11,7 @@ import type { Sealer } from '../identity/sealer.ts'
 import { sealFaults } from '../read/record-seal.ts'
 import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
-import { CHECKPOINT_MISMATCH, holdsLeaf, MISSING } from './log-stops.ts'
+import { ACKNOWLEDGED_LATER, CHECKPOINT_MISMATCH, holdsLeaf, MISSING } from './log-stops.ts'
 
 type Body = EventBody<'LossAcknowledged'>
 /** The body of the acknowledgement except for its reason. */
@@ -186,7 +186,8 @@ export async function lostPlaces(
   tenant: string,
 ): Promise<readonly Pick<LostPlace, 'stream' | 'revision'>[]> {
   const { stopped, size = 0 } = logStore.log(tenant) ?? {}
-  if (stopped === undefined || stopped.code === CHECKPOINT_MISMATCH) return []
+  // An acknowledgement that has to wait is not lost itself.
+  if (stopped === undefined || stopped.code === CHECKPOINT_MISMATCH || stopped.code === ACKNOWLEDGED_LATER) return []
   const { stream, lostLeaf } = stopped
   if (lostLeaf === undefined)
     return [{ stream, revision: Math.min(stopped.revision, logStore.stream(stream)?.nextRevision ?? 0) }]

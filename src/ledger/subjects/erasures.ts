@@ -12,6 +12,7 @@ import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { retentionFloor } from '../../domain/retention.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { readHeader } from '../../signing/header-reader.ts'
+import { ArchiveMissingError, requireBodies } from '../../store/archive-missing-error.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import type { SubjectKeyRow, SubjectStore } from '../../store/subject-store.ts'
@@ -73,6 +74,10 @@ class HeldError extends Error {
   }
 }
 
+function refusedAway({ message, retryAfterMs }: ArchiveMissingError): Refusal {
+  return refusal('archive-missing', `${message}; nothing was erased`, { retryAfterMs })
+}
+
 export class Erasures implements AsyncDisposable {
   readonly #deps: ErasuresDeps
   readonly #subjects: SubjectStore
@@ -130,6 +135,7 @@ export class Erasures implements AsyncDisposable {
         if (error instanceof HeldError) return { ok: false, refusal: error.refusal }
         if (error instanceof DamagedStreamError)
           return { ok: false, refusal: refusal('stream-damaged', `${error.message}; nothing was erased`) }
+        if (error instanceof ArchiveMissingError) return { ok: false, refusal: refusedAway(error) }
         throw error
       }),
     )
@@ -218,7 +224,8 @@ export class Erasures implements AsyncDisposable {
     { by, isDecided = false }: { readonly by?: Caller; readonly isDecided?: boolean } = {},
   ): Promise<ErasureAnswer['counts']> {
     const { store: events, facts, keys, erasures, nowMs } = this.#deps
-    const { counts } = await placesOf({ events, subjects: this.#subjects }, { tenant, ids })
+    // What was decided before is carried out even while an archive is away; its values are not counted then.
+    const { counts } = await placesOf({ events, subjects: this.#subjects }, { tenant, ids, mayLack: isDecided })
     // The last wait before keys are destroyed: no hold is placed between this and that.
     if (!isDecided) await this.#refuseHeld(tenant, ids)
     // Before anything is destroyed, so that the erasure also applies to an older copy of store and keys.
@@ -255,13 +262,14 @@ export class Erasures implements AsyncDisposable {
     if (waiting) this.#later()
   }
 
-  /** False if a legal hold covers the keys, or if that cannot be told. */
+  /** False if a legal hold covers the keys, if that cannot be told, or if an archive with values under them is away. */
   async #finished(erasing: Erasing, isDecided: boolean): Promise<boolean> {
     try {
       await this.#finish(erasing, { isDecided })
       return true
     } catch (error) {
-      if (!(error instanceof HeldError || error instanceof DamagedStreamError)) throw error
+      const waits = [HeldError, DamagedStreamError, ArchiveMissingError].some((kind) => error instanceof kind)
+      if (!waits) throw error
       const { tenant, request } = erasing
       this.#deps.log.warn({ err: error, tenant, request }, 'an erasure that was requested waits')
       return false
@@ -346,10 +354,18 @@ interface PlacesDeps {
   readonly subjects: Pick<SubjectStore, 'runsOf'>
 }
 
-/** A key whose event was never written has no places. */
+interface PlacesAsked {
+  readonly tenant: string
+  readonly ids: readonly string[]
+  readonly pace?: Pace | undefined
+  /** Leave out what is in an archive that is away. */
+  readonly mayLack?: boolean
+}
+
+/** A key whose event was never written has no places. Throws `ArchiveMissingError`, unless places may be left out. */
 async function placesOf(
   { events, subjects }: PlacesDeps,
-  { tenant, ids, pace }: { readonly tenant: string; readonly ids: readonly string[]; readonly pace?: Pace | undefined },
+  { tenant, ids, pace, mayLack = false }: PlacesAsked,
 ): Promise<Pick<SubjectAnswer, 'counts' | 'items'>> {
   const counts = { runs: 0, events: 0, values: 0 }
   const items: SubjectAnswer['items'] = []
@@ -358,6 +374,7 @@ async function placesOf(
   for (const run of runs) {
     const before = counts.events
     for await (const page of pacedPages(events.readStream(runStream(tenant, run)), pace)) {
+      if (!mayLack) requireBodies(page)
       for (const record of page) {
         const found = record.data.includes('"$enc":') ? itemsOf(run, record, wanted) : []
         counts.events += found.length === 0 ? 0 : 1

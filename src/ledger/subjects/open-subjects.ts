@@ -30,6 +30,7 @@ interface SubjectsDeps extends Omit<ErasuresDeps, 'holds' | 'keys' | 'newId' | '
   readonly retention?: RetentionFloors['classes'] | undefined
   readonly list: RetentionFloors['list']
   readonly subjects: SubjectKeys | undefined
+  readonly subjectRuns?: ((keyId: string) => readonly string[]) | undefined
   readonly store: EventStore
   readonly effects: Pick<Effects, 'newId' | 'nowMs'>
   /** What the logs have seen of a stream. */
@@ -61,7 +62,7 @@ export async function openSubjects({
   if (keys === undefined) {
     const alone = oneAtATime()
     const holds = openHolds({ ...holding, alone, keysOf: undefined })
-    const archives = openArchives({ ...archiving, alone })
+    const archives = openArchives({ ...archiving, alone, runsOf: deps.subjectRuns })
     return { operations: { subjects: NO_SUBJECTS, holds, archives }, [Symbol.asyncDispose]: async () => undefined }
   }
   const { retention: classes } = deps
@@ -130,7 +131,8 @@ async function refuseUnknown(known: Known): Promise<void> {
     const stream = ledgerStream(tenant)
     const { events = 0 } = knownHead(stream) ?? {}
     const head = await store.head(stream)
-    if (events > head + 1) throw erasuresUnknown(`events of ${stream} behind @ ${head} that its log has seen up to @ ${events - 1}`)
+    if (events > head + 1)
+      throw erasuresUnknown(`events of ${stream} behind @ ${head} that its log has seen up to @ ${events - 1}`)
     const held = await heldBehind(known, tenant)
     if (held !== undefined) throw erasuresUnknown(`${stream} @ ${held}, which is acknowledged as lost`)
   }

@@ -7,6 +7,8 @@ import { bodyInLine, placeIn } from '../archived-body.ts'
 /** Appended to the path of the store's file. */
 const FOLDER_SUFFIX = '.archives'
 const OPEN_MAX = 16
+/** A file is opened again after this time, in milliseconds: another one may have been put in its place, or it may have been taken away. */
+const OPEN_FOR_MS = 1_000
 /** No body is longer. A row that says more was not written by this program. */
 const LINE_MAX_BYTES = 64 * 1024 * 1024
 
@@ -24,7 +26,7 @@ export function movedBytes(data: unknown): number | undefined {
 
 export class ArchiveReader implements Disposable {
   readonly #folder: string
-  readonly #open = new Map<string, number>()
+  readonly #open = new Map<string, { readonly file: number; readonly untilMs: number }>()
 
   constructor(storePath: string) {
     this.#folder = archivesOf(storePath)
@@ -53,18 +55,19 @@ export class ArchiveReader implements Disposable {
 
   #fileOf(name: string): number {
     const known = this.#open.get(name)
-    if (known !== undefined) return known
+    if (known !== undefined && performance.now() < known.untilMs) return known.file
+    this.#close(name)
     const oldest = this.#open.size < OPEN_MAX ? undefined : this.#open.keys().next().value
     if (oldest !== undefined) this.#close(oldest)
     const file = openSync(join(this.#folder, `${name}.jsonl`), 'r')
-    this.#open.set(name, file)
+    this.#open.set(name, { file, untilMs: performance.now() + OPEN_FOR_MS })
     return file
   }
 
   #close(name: string): void {
-    const file = this.#open.get(name)
+    const known = this.#open.get(name)
     this.#open.delete(name)
-    if (file !== undefined) closeSync(file)
+    if (known !== undefined) closeSync(known.file)
   }
 
   [Symbol.dispose](): void {

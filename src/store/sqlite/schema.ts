@@ -10,15 +10,15 @@ const APPLICATION_ID = 0x4353474e
 /** Version 1 has no table `head`. */
 const SCHEMA_VERSION = 2
 
+/** Dropped and made again, within one transaction, where bodies are moved to an archive. */
+export const EVENTS_UPDATE = `CREATE TRIGGER events_update BEFORE UPDATE ON events
+BEGIN SELECT RAISE(ABORT, 'append-only: no update'); END`
+
 /**
  * Columns that repeat a header field: `streams.name`, `revision`, `request` (the header's `request.id`). A verifier compares each. INSERT OR REPLACE
  * deletes rows without firing delete triggers, depending on a setting of the connection; hence the checks before each insert: positions only grow, and
  * each revision follows the one before it.
  */
-/** Dropped and made again, within one transaction, where bodies are moved to an archive. */
-export const EVENTS_UPDATE = `CREATE TRIGGER events_update BEFORE UPDATE ON events
-BEGIN SELECT RAISE(ABORT, 'append-only: no update'); END`
-
 const EVENT_STATEMENTS = [
   `CREATE TABLE streams (
   id INTEGER PRIMARY KEY,

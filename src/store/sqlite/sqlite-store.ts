@@ -124,10 +124,10 @@ class SqliteStore extends FileStore implements EventStore {
     return this.#maintained((writer) => writer.compact())
   }
 
-  #maintained(work: (writer: Writer) => Promise<void>): Promise<void> {
+  async #maintained(work: (writer: Writer) => Promise<void>): Promise<void> {
     const writer = this.#writer
     if (writer === undefined) throw new StoreUnavailableError('the store file is not open', REOPEN_RETRY_MS)
-    return work(writer)
+    await work(writer)
   }
 
   subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {

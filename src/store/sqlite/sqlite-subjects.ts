@@ -44,12 +44,25 @@ function opened(path: string): Database {
   }
 }
 
-/** Reads the current file, to look up whether the keys that events name still exist. Throws `StoreOpenError`. */
-export function readSqliteSubjects(path: string): { readonly isThere: (id: string) => boolean } & Disposable {
+/** What a process that owns no key may ask of the file. */
+export interface SubjectFileReader extends Disposable {
+  /** Whether a key exists. */
+  isThere(id: string): boolean
+  /** The runs in which a key is used. */
+  runsOf(id: string): readonly string[]
+}
+
+/** Reads the current file, beside a running ledger too. Throws `StoreOpenError`. */
+export function readSqliteSubjects(path: string): SubjectFileReader {
   try {
     const db = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
     const one = db.prepare<[string], number>('SELECT wrapped IS NOT NULL FROM subject_keys WHERE id = ?').pluck()
-    return { isThere: (id) => one.get(id) === 1, [Symbol.dispose]: () => db.close() }
+    const runs = db.prepare<[string], string>('SELECT run FROM subject_runs WHERE id = ?').pluck()
+    return {
+      isThere: (id) => one.get(id) === 1,
+      runsOf: (id) => runs.all(id),
+      [Symbol.dispose]: () => db.close(),
+    }
   } catch (error) {
     throw asOpenError(error, path)
   }

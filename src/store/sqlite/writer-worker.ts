@@ -63,11 +63,12 @@ class FileWriter implements Served<WriterCalls> {
     if (!this.#db.open) throw new Error('the file was closed after a failure')
     try {
       this.#settled ||= settleLog(this.#db)
-      work()
+      if (this.#settled) work()
     } catch (error) {
       this.#fail(error)
       throw error
     }
+    if (!this.#settled) throw new Error('the disk is too full to settle the log')
     this.#checkpoints.afterCommit(false)
   }
 

@@ -89,7 +89,10 @@ const lines = (file: string): string[] =>
 function chargedIn(folder: TempFolder): { reported: number; estimates: number; expired: number } {
   const charged = { reported: 0, estimates: 0, expired: 0 }
   for (const line of lines(folder.file('record.jsonl'))) {
-    const { header, data } = JSON.parse(line) as { header?: { type: string }; data?: { usage: { tokens: number; estimated?: true } } }
+    const { header, data } = JSON.parse(line) as {
+      header?: { type: string }
+      data?: { usage: { tokens: number; estimated?: true } }
+    }
     if (header?.type === 'ReservationExpired') charged.expired += 1
     if (header?.type !== 'UsageRecorded' || data === undefined) continue
     if (data.usage.estimated === true) charged.estimates += 1
@@ -134,7 +137,10 @@ async function told(name: Name, { turns, kills, seed }: { turns: number; kills: 
   assert.is(billed(wholeBills).once, tokens)
   assert.is(chargedIn(wholeFolder).reported, tokens)
   // The provider may have billed an answer that no process has heard: its reservation is charged.
-  assert.ok(more <= charged.expired, `${what}: ${more} answers were lost with a process, ${charged.expired} are charged`)
+  assert.ok(
+    more <= charged.expired,
+    `${what}: ${more} answers were lost with a process, ${charged.expired} are charged`,
+  )
   assert.ok(charged.estimates <= cut, `${what}: estimates are for answers that were cut`)
 
   const asked = bills.length

@@ -110,7 +110,9 @@ export async function loopbackProvider(): Promise<Loopback> {
 function askedIn(body: JsonObject, { turns }: Account): Asked {
   const messages = body.messages as readonly JsonObject[]
   const turn = messages.filter(({ role }) => role === 'assistant').length
-  const digest = createHash('sha256').update(`asked ${JSON.stringify(messages)}`).digest()
+  const digest = createHash('sha256')
+    .update(`asked ${JSON.stringify(messages)}`)
+    .digest()
   return {
     turn: answerTo(messages, turns, turn),
     digest,

@@ -226,6 +226,49 @@ test('while an archive is away a ledger refuses what needs it, goes on with the 
   assert.is(await readingOf('one'), 'read')
 })
 
+/** A run that has ended, with a value that is kept of the subject `s`. */
+async function ofPerson(ledger: Ledger): Promise<void> {
+  const policy = { redaction: [{ name: 'person', at: ['/input/name'], keep: { subject: '/id' } }] }
+  const body = { id: 'one', name: 'job', input: { name: 'Zephyrine', id: 's' }, policy }
+  assert.ok((await ledger.execute(caller, 'one', { kind: 'start', body } as Command, {})).ok)
+  assert.ok((await ledger.execute(caller, 'one', { kind: 'complete', body: {} }, {})).ok)
+}
+
+test('a plan that is made beside the ledger knows the holds on subjects (LIFE-54)', async () => {
+  using folder = tempFolder()
+  const data = join(folder.path, 'data')
+  const classes = join(folder.path, 'classes.json')
+  writeFileSync(classes, JSON.stringify(CLASSES))
+  await using opened = await openLedger(settingsOf(data), silentLog)
+  const { ledger } = opened
+  await ofPerson(ledger)
+  assert.ok((await ledger.holds.place({ ...caller, principal: 'counsel' }, { subject: 's', reason: 'a claim' })).ok)
+  const { stdout } = await runInProcess(['retention', 'plan', '--data', data, '--retention', classes, '--json'])
+  const { due, kept } = JSON.parse(stdout)
+  assert.equal([due, kept.map(({ run, why }: JsonObject) => [run, why])], [[], [['one', 'held']]])
+})
+
+test('what is kept of a person is neither told nor erased while an archive with some of it is away (LIFE-56)', async () => {
+  using folder = tempFolder()
+  const data = join(folder.path, 'data')
+  const archives = archivesOf(join(data, 'store.db'))
+  await using opened = await openLedger(settingsOf(data), silentLog)
+  const { ledger, store } = opened
+  await ofPerson(ledger)
+  const { retention: classes } = RetentionClasses.parse(CLASSES)
+  assert.ok((await runRetention({ ledger, store, caller, classes, nowMs: Date.now, folder: archives })).ok)
+  const archive = join(archives, 'default-000001.jsonl')
+  renameSync(archive, `${archive}.away`)
+  const asked = { reason: 'asked for it', basis: 'Art. 17' }
+  const answerTo = (question: Promise<unknown>): Promise<string> => question.then(JSON.stringify, String)
+  assert.match(await answerTo(ledger.subjects.places(caller, 's')), /default-000001\.jsonl/)
+  assert.match(await answerTo(ledger.subjects.erase(caller, 's', asked)), /default-000001\.jsonl/)
+  renameSync(`${archive}.away`, archive)
+  const erased = await ledger.subjects.erase(caller, 's', asked)
+  assert.ok(erased.ok)
+  assert.equal([erased.value.status, erased.value.counts?.runs], ['erased', 1])
+})
+
 test('a hold that is placed while a pass runs keeps its run in the store, with all that would have gone with it (LIFE-54, A472)', async () => {
   using at = await place()
   const { data, store: path } = at

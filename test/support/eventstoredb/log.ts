@@ -59,7 +59,8 @@ export class EventLog {
   copy(): EventLog {
     const copied = new EventLog()
     copied.all.push(...this.all)
-    for (const [name, { events, ...stream }] of this.#streams) copied.#streams.set(name, { ...stream, events: [...events] })
+    for (const [name, { events, ...stream }] of this.#streams)
+      copied.#streams.set(name, { ...stream, events: [...events] })
     for (const [id, event] of this.#ids) copied.#ids.set(id, event)
     for (const position of this.#lost) copied.#lost.add(position)
     copied.#nextPosition = this.#nextPosition

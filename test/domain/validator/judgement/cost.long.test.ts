@@ -91,8 +91,19 @@ const PIECE_MAX_STEPS = 200_000
 /** A context as agents hand it over: many orders with their lines, of which one in fifty changes. */
 const ORDINARY = (): readonly [Json, Json] => {
   const order = (i: number, qty: number): JsonObject => ({
-    ...{ id: `A-${1000 + i}`, customer: `Customer ${i}`, placed: `2026-01-${10 + (i % 18)}`, status: 'pending', total: 17.5 * qty },
-    lines: list(3, (j) => ({ sku: `S-${i}-${j}`, qty: qty + j, price: 4.25 + j, note: 'as it was agreed on the telephone' })),
+    ...{
+      id: `A-${1000 + i}`,
+      customer: `Customer ${i}`,
+      placed: `2026-01-${10 + (i % 18)}`,
+      status: 'pending',
+      total: 17.5 * qty,
+    },
+    lines: list(3, (j) => ({
+      sku: `S-${i}-${j}`,
+      qty: qty + j,
+      price: 4.25 + j,
+      note: 'as it was agreed on the telephone',
+    })),
   })
   return [many(1_100, (i) => order(i, 11)), many(1_100, (i) => order(i, i % 50 === 0 ? 12 : 11))]
 }

@@ -14,7 +14,9 @@ test('each word of a table lets pass what it stands for, and nothing else (JUD-9
     return (outcomeOf(validateHandoff({ before, after, policy })) !== 'silent') !== isSaid
   })
   assert.equal(
-    wrong.map(({ table, word, isSaid, after }) => `${table} ${word} ${isSaid ? 'silent' : 'said'} ${JSON.stringify(after)}`),
+    wrong.map(
+      ({ table, word, isSaid, after }) => `${table} ${word} ${isSaid ? 'silent' : 'said'} ${JSON.stringify(after)}`,
+    ),
     [],
   )
 })

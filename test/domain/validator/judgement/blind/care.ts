@@ -47,7 +47,10 @@ const station = {
   next_orbit: 41211,
   storage: { disk: 'D4', free_gb: 880 },
   facts: { delay_s: 90, checksum: '9f3ac1' },
-  actions: [{ id: 'point', status: 'done' }, { id: 'record', status: 'pending' }],
+  actions: [
+    { id: 'point', status: 'done' },
+    { id: 'record', status: 'pending' },
+  ],
   log: ['Pass 41210 taken.'],
 }
 
@@ -70,9 +73,7 @@ const chess = {
     { id: 'P1', name: 'Nils Gran', elo: 2411, points: 3.5 },
     { id: 'P2', name: 'Ada Moreau', elo: 2388, points: 3 },
   ],
-  pairings: [
-    { board: 1, white: 'P1', black: 'P2', result: null },
-  ],
+  pairings: [{ board: 1, white: 'P1', black: 'P2', result: null }],
   round: 5,
   standings: ['P1', 'P2'],
   prizes: [2000, 1200, 800],
@@ -84,11 +85,16 @@ const chess = {
 
 export const CARE: readonly HandoffCase[] = [
   ...casesOf('translation bureau', bureau, [
-    ['accept', 'routing', 'the next chapter goes to somebody else', (c) => {
-      c.task = 'translate chapter 3'
-      c.assigned_to = 'Dario Conti'
-      c.chapters_done = 2
-    }],
+    [
+      'accept',
+      'routing',
+      'the next chapter goes to somebody else',
+      (c) => {
+        c.task = 'translate chapter 3'
+        c.assigned_to = 'Dario Conti'
+        c.chapters_done = 2
+      },
+    ],
     ['accept', 'routing', 'the work is approved', set('/approved', true)],
     ['accept', 'zone', 'the deadline in UTC', set('/deadline', '2026-05-29T14:00:00Z')],
     ['accept', 'money', 'the rate as an object', set('/rate', { amount: 0.14, currency: 'EUR' })],
@@ -97,10 +103,15 @@ export const CARE: readonly HandoffCase[] = [
     ['reject', 'term', 'another word in the glossary', set('/glossary/Welle', 'vague')],
     ['reject', 'boolean', 'nothing is confidential', set('/confidential', false)],
     ['reject', 'list', 'no Italian any more', drop('/project/to/1')],
-    ['reject', 'cross', 'languages of both changed', (c) => {
-      c.translators[0].language = 'it'
-      c.translators[1].language = 'fr'
-    }],
+    [
+      'reject',
+      'cross',
+      'languages of both changed',
+      (c) => {
+        c.translators[0].language = 'it'
+        c.translators[1].language = 'fr'
+      },
+    ],
   ]),
   ...casesOf('kindergarten', kindergarten, [
     ['accept', 'open', 'lunch for Wednesday', set('/lunch/wednesday', 'rice')],
@@ -115,20 +126,35 @@ export const CARE: readonly HandoffCase[] = [
     ['reject', 'date', 'a fire drill that was not', set('/last_fire_drill', '2026-04-02')],
   ]),
   ...casesOf('ground station', station, [
-    ['accept', 'unit', 'the frequency in gigahertz', (c) => {
-      c.downlink = { frequency_ghz: 7.812, rate_mbit: 15 }
-    }],
+    [
+      'accept',
+      'unit',
+      'the frequency in gigahertz',
+      (c) => {
+        c.downlink = { frequency_ghz: 7.812, rate_mbit: 15 }
+      },
+    ],
     ['accept', 'state', 'the pass is recorded', set('/actions/1/status', 'done')],
     ['accept', 'duration', 'a delay in minutes', set('/facts/delay_s', '1.5 minutes')],
-    ['accept', 'cursor', 'the next pass, and what came', (c) => {
-      c.next_orbit = 41212
-      c.data_received_gb = 5.1
-      c.log.push('Pass 41211 taken.')
-    }],
-    ['accept', 'nested', 'the antenna below the station', (c) => {
-      c.site = { antenna: c.antenna }
-      delete c.antenna
-    }],
+    [
+      'accept',
+      'cursor',
+      'the next pass, and what came',
+      (c) => {
+        c.next_orbit = 41212
+        c.data_received_gb = 5.1
+        c.log.push('Pass 41211 taken.')
+      },
+    ],
+    [
+      'accept',
+      'nested',
+      'the antenna below the station',
+      (c) => {
+        c.site = { antenna: c.antenna }
+        delete c.antenna
+      },
+    ],
     ['reject', 'hash', 'another checksum', set('/facts/checksum', '9f3ae1')],
     ['reject', 'state', 'what was done is pending', set('/actions/0/status', 'pending')],
     ['reject', 'position', 'latitude and longitude changed', reverse('/antenna/position')],
@@ -139,9 +165,14 @@ export const CARE: readonly HandoffCase[] = [
     ['accept', 'open', 'the open test is done', set('/tests/syphilis', 'negative')],
     ['accept', 'state', 'it is processed', set('/processing/state', 'running')],
     ['accept', 'list', 'a recipient', push('/recipients', { ward: '3A', on: '2026-07-12' })],
-    ['accept', 'unit', 'the volume in litres', (c) => {
-      c.donation.volume_ml = '0.47 l'
-    }],
+    [
+      'accept',
+      'unit',
+      'the volume in litres',
+      (c) => {
+        c.donation.volume_ml = '0.47 l'
+      },
+    ],
     ['accept', 'text', 'the nurse with a space behind', set('/nurse', 'Amelie Vogt ')],
     ['reject', 'status', 'a test is positive', set('/tests/hiv_status', 'positive')],
     ['reject', 'word', 'another rhesus factor', set('/donor/rhesus', 'positive')],
@@ -154,14 +185,24 @@ export const CARE: readonly HandoffCase[] = [
     ['accept', 'duration', 'the time control in words', set('/tournament/time_control', '1.5 hours')],
     ['accept', 'list', 'messages go on', push('/messages', { role: 'assistant', content: 'Paired.' })],
     ['accept', 'counter', 'the next round', set('/round', 6)],
-    ['accept', 'total', 'one more prize', (c) => {
-      c.prizes.push(500)
-      c.prize_sum = 4500
-    }],
-    ['reject', 'colour', 'white and black changed', (c) => {
-      c.pairings[0].white = 'P2'
-      c.pairings[0].black = 'P1'
-    }],
+    [
+      'accept',
+      'total',
+      'one more prize',
+      (c) => {
+        c.prizes.push(500)
+        c.prize_sum = 4500
+      },
+    ],
+    [
+      'reject',
+      'colour',
+      'white and black changed',
+      (c) => {
+        c.pairings[0].white = 'P2'
+        c.pairings[0].black = 'P1'
+      },
+    ],
     ['reject', 'number', 'another rating', set('/players/1/elo', 2838)],
     ['reject', 'order', 'the standings turned round', reverse('/standings')],
     ['reject', 'total', 'a sum that is none', set('/prize_sum', 4400)],

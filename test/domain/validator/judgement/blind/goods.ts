@@ -87,9 +87,14 @@ export const GOODS: readonly HandoffCase[] = [
     ['accept', 'date', 'the due day in words', set('/due', '17 February 2026')],
     ['accept', 'state', 'designed, now milling', set('/status', 'in progress')],
     ['accept', 'free', 'other notes', set('/notes', 'Margin redrawn. The rest is plain.')],
-    ['accept', 'list', 'scans the other way round, and one more', (c) => {
-      c.scans = [c.scans[1], c.scans[0], { id: 'SC-3', jaw: 'bite', microns: 25 }]
-    }],
+    [
+      'accept',
+      'list',
+      'scans the other way round, and one more',
+      (c) => {
+        c.scans = [c.scans[1], c.scans[0], { id: 'SC-3', jaw: 'bite', microns: 25 }]
+      },
+    ],
     ['accept', 'counter', 'one more try', set('/retries', 1)],
     ['reject', 'number', 'another tooth', set('/patient/tooth', 46)],
     ['reject', 'text', 'another shade', set('/work/shade', 'B2')],
@@ -98,15 +103,25 @@ export const GOODS: readonly HandoffCase[] = [
     ['reject', 'money', 'ten times the price', set('/work/price/amount', 4100)],
   ]),
   ...casesOf('wind farm', windFarm, [
-    ['accept', 'unit', 'the hub height in kilometres', (c) => {
-      c.site.hub_height_km = 0.119
-      delete c.site.hub_height_m
-    }],
+    [
+      'accept',
+      'unit',
+      'the hub height in kilometres',
+      (c) => {
+        c.site.hub_height_km = 0.119
+        delete c.site.hub_height_m
+      },
+    ],
     ['accept', 'zone', 'the same instant elsewhere', set('/fault/since', '2026-01-19T05:40:00+01:00')],
-    ['accept', 'clock', 'a later time of the record, and a new reading', (c) => {
-      c.updated_at = '2026-01-19T07:00:00Z'
-      c.readings.push({ turbine: 'T09', power_kw: 1712, bearing_c: 60.1 })
-    }],
+    [
+      'accept',
+      'clock',
+      'a later time of the record, and a new reading',
+      (c) => {
+        c.updated_at = '2026-01-19T07:00:00Z'
+        c.readings.push({ turbine: 'T09', power_kw: 1712, bearing_c: 60.1 })
+      },
+    ],
     ['accept', 'added', 'what the crew found', set('/finding', { part: 'gearbox', metal_in_oil: true })],
     ['accept', 'free', 'another plan', set('/plan', 'Drain the oil, then look at the bearing.')],
     ['reject', 'identity', 'the fault is said of another turbine', set('/fault/turbine', 'T01')],
@@ -117,19 +132,40 @@ export const GOODS: readonly HandoffCase[] = [
   ]),
   ...casesOf('customs broker', customs, [
     ['accept', 'state', 'released', set('/phase', 'completed')],
-    ['accept', 'number', 'the weight with its unit', (c) => {
-      c.goods[0].net_kg = '120.5 kg'
-    }],
+    [
+      'accept',
+      'number',
+      'the weight with its unit',
+      (c) => {
+        c.goods[0].net_kg = '120.5 kg'
+      },
+    ],
     ['accept', 'list', 'one more document', push('/documents', 'certificate of origin')],
-    ['accept', 'total', 'a third line, and the sum of all', (c) => {
-      c.goods.push({ line: 3, hs_code: '90049090', origin: 'JP', net_kg: 8, value: { amount: 1000, currency: 'USD' } })
-      c.total_value = { amount: 27000, currency: 'USD' }
-    }],
-    ['accept', 'keys', 'all keys the other way round', (c) => {
-      const other = turned(c) as object
-      for (const key of Object.keys(c)) delete c[key]
-      Object.assign(c, other)
-    }],
+    [
+      'accept',
+      'total',
+      'a third line, and the sum of all',
+      (c) => {
+        c.goods.push({
+          line: 3,
+          hs_code: '90049090',
+          origin: 'JP',
+          net_kg: 8,
+          value: { amount: 1000, currency: 'USD' },
+        })
+        c.total_value = { amount: 27000, currency: 'USD' }
+      },
+    ],
+    [
+      'accept',
+      'keys',
+      'all keys the other way round',
+      (c) => {
+        const other = turned(c) as object
+        for (const key of Object.keys(c)) delete c[key]
+        Object.assign(c, other)
+      },
+    ],
     ['reject', 'code', 'one digit of a commodity code', set('/goods/0/hs_code', '90015049')],
     ['reject', 'origin', 'another origin', set('/goods/1/origin', 'VN')],
     ['reject', 'currency', 'another currency', set('/total_value/currency', 'EUR')],
@@ -138,40 +174,65 @@ export const GOODS: readonly HandoffCase[] = [
   ]),
   ...casesOf('wine auction', auction, [
     ['accept', 'open', 'a reserve where there was none', set('/lots/1/reserve', 280)],
-    ['accept', 'form', 'lots by their number', (c) => {
-      const [first, second] = c.lots
-      c.lots = { '101': { ...first, lot: undefined }, '102': { ...second, lot: undefined } }
-      delete c.lots['101'].lot
-      delete c.lots['102'].lot
-    }],
+    [
+      'accept',
+      'form',
+      'lots by their number',
+      (c) => {
+        const [first, second] = c.lots
+        c.lots = { '101': { ...first, lot: undefined }, '102': { ...second, lot: undefined } }
+        delete c.lots['101'].lot
+        delete c.lots['102'].lot
+      },
+    ],
     ['accept', 'state', 'the catalogue is published', set('/catalogue_status', 'published')],
-    ['accept', 'rename', 'the seller under another key', (c) => {
-      c.consignor = c.seller
-      delete c.seller
-    }],
+    [
+      'accept',
+      'rename',
+      'the seller under another key',
+      (c) => {
+        c.consignor = c.seller
+        delete c.seller
+      },
+    ],
     ['accept', 'case', 'the cellar in small letters', set('/storage/cellar', 'b2')],
     ['reject', 'number', 'fewer bottles in a lot', set('/lots/0/bottles', 5)],
     ['reject', 'year', 'another year', set('/lots/1/wine', 'Tokaji 1993')],
-    ['reject', 'swap', 'low and high changed places', (c) => {
-      c.lots[0].low = 620
-      c.lots[0].high = 480
-    }],
+    [
+      'reject',
+      'swap',
+      'low and high changed places',
+      (c) => {
+        c.lots[0].low = 620
+        c.lots[0].high = 480
+      },
+    ],
     ['reject', 'percent', 'a premium by a tenth', set('/sale/premium_pct', 2.25)],
     ['reject', 'fact', 'fewer are recorked', set('/facts/recorked', 1)],
   ]),
   ...casesOf('tram depot', depot, [
-    ['accept', 'cursor', 'the other tram is at hand', (c) => {
-      c.current_tram = '2044'
-    }],
+    [
+      'accept',
+      'cursor',
+      'the other tram is at hand',
+      (c) => {
+        c.current_tram = '2044'
+      },
+    ],
     ['accept', 'done', 'it is washed', set('/wash/done', true)],
     ['accept', 'time', 'seconds in a time of day', set('/shift/starts', '04:35:00')],
     ['accept', 'number', 'a grouped number', set('/interval_km', '60,000')],
     ['accept', 'added', 'who cleans', set('/wash/by', 'R. Stein')],
     ['reject', 'verdict', 'the doors have passed', set('/inspection/doors', 'passed')],
-    ['reject', 'cross', 'tracks changed places', (c) => {
-      c.trams[0].track = 7
-      c.trams[1].track = 4
-    }],
+    [
+      'reject',
+      'cross',
+      'tracks changed places',
+      (c) => {
+        c.trams[0].track = 7
+        c.trams[1].track = 4
+      },
+    ],
     ['reject', 'order', 'headways in another order', reverse('/headways_min')],
     ['reject', 'name', 'another driver', set('/shift/driver', 'Anke Linde')],
     ['reject', 'loss', 'the requirement is gone', drop('/requirements/0')],
