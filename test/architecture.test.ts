@@ -183,6 +183,20 @@ architecture('no file is longer than 600 lines', () => {
   )
 })
 
+architecture(
+  'a storage of async context is made once per module: on Node 22 each costs every promise, for good',
+  () => {
+    const made = FILES.flatMap(
+      (file) => readFileSync(join(ROOT, file), 'utf8').match(/^.*new AsyncLocalStorage.*$/gm) ?? [],
+    )
+    assert.ok(made.length > 0, 'the scan must see them')
+    assert.equal(
+      made.filter((line) => !line.startsWith('const ')),
+      [],
+    )
+  },
+)
+
 architecture('every test file runs the suites that it declares', () => {
   const tests = TESTS.filter((file) => file.endsWith('.test.ts'))
   assert.ok(tests.length > 10, 'the scan must see the tests')

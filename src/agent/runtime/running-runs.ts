@@ -7,6 +7,9 @@ import type { Codecs } from '../calls/codecs.ts'
 import { AgentError } from '../errors.ts'
 import { type RunOptions, startRequest } from './run-options.ts'
 
+/** The run whose code makes a start. One for all runtimes: on Node 22 each storage costs every promise of the process, for good. */
+const inside = new AsyncLocalStorage<Running>()
+
 interface Running {
   /** Digest of the start request. */
   readonly digest: string
@@ -26,8 +29,6 @@ export interface Asked {
 export class RunningRuns {
   readonly #codecs: Codecs
   readonly #running = new Map<string, Running>()
-  /** The run whose code makes the start, including the code of runs nested in it. */
-  readonly #inside = new AsyncLocalStorage<Running>()
 
   constructor(codecs: Codecs) {
     this.#codecs = codecs
@@ -58,7 +59,7 @@ export class RunningRuns {
     const running: Running = { digest, end, waitsFor: new Set() }
     this.#waitFor(id, running)
     this.#running.set(id, running)
-    this.#inside.run(running, start).then(resolve, reject)
+    inside.run(running, start).then(resolve, reject)
     return end.finally(() => {
       if (this.#running.get(id) === running) this.#running.delete(id)
     })
@@ -66,7 +67,7 @@ export class RunningRuns {
 
   /** Throws if the calling code would wait for itself. */
   #waitFor(id: string, running: Running): void {
-    const asking = this.#inside.getStore()
+    const asking = inside.getStore()
     if (asking === undefined) return
     if (reaches(running, asking)) {
       const message = `the run ${id} waits for the code that starts it again, and neither would end: use what it has, or start a run of another id`

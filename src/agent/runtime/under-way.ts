@@ -6,7 +6,11 @@ import { AgentError } from '../errors.ts'
 const TOLD_AFTER_MS = 10_000
 const NAMES_MAX = 5
 
+/** The work whose code is running, of whatever runtime. One for all: on Node 22 each storage costs every promise of the process, for good. */
+const inside = new AsyncLocalStorage<Work>()
+
 interface Work {
+  readonly owner: UnderWay
   readonly name: string
   readonly within: Work | undefined
   isOver: boolean
@@ -16,8 +20,6 @@ export class UnderWay {
   readonly #place: string
   readonly #going = new Map<Work, Promise<unknown>>()
   readonly #stops = new Set<() => unknown>()
-  /** The work whose code is running. */
-  readonly #inside = new AsyncLocalStorage<Work>()
   #closed: Promise<void> | undefined
 
   /** `place`: location of the ledger, for messages. */
@@ -29,7 +31,7 @@ export class UnderWay {
   begin<T>(name: string, start: () => Promise<T>): Promise<T> {
     if (this.#isShut) return Promise.reject(this.#closedError())
     const work = this.#workHere(name)
-    return this.#until(work, this.#inside.run(work, start))
+    return this.#until(work, inside.run(work, start))
   }
 
   /** The same for work that goes on until it is stopped, which a close does. Throws `closed`. */
@@ -39,7 +41,7 @@ export class UnderWay {
   ): W {
     if (this.#isClosed) throw this.#closedError()
     const work = this.#workHere(name)
-    const started = this.#inside.run(work, start)
+    const started = inside.run(work, start)
     const stop = (): unknown => started.stop().catch(() => undefined)
     this.#stops.add(stop)
     this.#until(work, started.done)
@@ -93,7 +95,9 @@ export class UnderWay {
   }
 
   #workHere(name: string): Work {
-    return { name, within: this.#inside.getStore(), isOver: false }
+    let within = inside.getStore()
+    while (within?.isOver === true) within = within.within
+    return { owner: this, name, within, isOver: false }
   }
 
   #until<T>(work: Work, going: Promise<T>): Promise<T> {
@@ -116,7 +120,8 @@ export class UnderWay {
 
   /** Whether the running code belongs to work that is still going on. */
   get #isInside(): boolean {
-    for (let work = this.#inside.getStore(); work !== undefined; work = work.within) if (!work.isOver) return true
+    for (let work = inside.getStore(); work !== undefined; work = work.within)
+      if (work.owner === this && !work.isOver) return true
     return false
   }
 
