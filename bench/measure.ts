@@ -1,5 +1,6 @@
 /** @module Measures the rows of the performance contract and compares them with their floors and targets. */
 import { tmpdir } from 'node:os'
+import { archiveHold } from './archive-hold.ts'
 import type { BenchGroup } from './bench.ts'
 import { busyLatency } from './busy-latency.ts'
 import { canonical } from './canonical.ts'
@@ -39,6 +40,7 @@ const GROUPS: readonly BenchGroup[] = [
   judgePairs,
   judgeHold,
   judgeSlowest,
+  archiveHold,
   verifySpeed,
   longRun,
   exportMemory,

@@ -2,6 +2,9 @@
 import { LossAcknowledged } from './events/loss-acknowledged.ts'
 import { parseJsonOrUndefined } from './json.ts'
 
+/** Maximum number of events that the acknowledgements of one tenant name; with more losses, the store has to be restored. */
+export const LOST_EVENTS_MAX = 100_000
+
 export interface LostEvent {
   readonly stream: string
   readonly revision: number

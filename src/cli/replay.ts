@@ -3,7 +3,7 @@ import { parseJson } from '../../schemas/json.ts'
 import { type Loss, lossesText } from '../../schemas/loss.ts'
 import { RunId, runStream, Tenant } from '../../schemas/names.ts'
 import { openReader } from '../compose/compose-stores.ts'
-import { knownAtRest, type LogAtRest, openLogAtRest } from '../compose/log-at-rest.ts'
+import { knownAtRest, type LogAtRest, logOf, openLogAtRest } from '../compose/log-at-rest.ts'
 import { lossesNoted, notedLoss } from '../compose/store-held.ts'
 import { lossesOfRun } from '../ledger/integrity/known-losses.ts'
 import { lostBehind } from '../ledger/integrity/lost-behind.ts'
@@ -30,13 +30,13 @@ export async function replay(inputs: Arguments): Promise<number> {
     const keys = requireKeys(inputs.settings.keys)
     const { ring } = keys
     const found = await openLogAtRest(inputs.settings.data, keys)
-    using log = typeof found === 'string' ? undefined : found
+    using _ = typeof found === 'string' ? undefined : found
     using reader = await openReader(inputs.settings.store, () => ring)
     if ((await reader.head(stream)) < 0) {
       throw new CliFailure(`there is no run ${inputs.positionals[0]} of this tenant in ${reader.url}`, EXIT.unproven)
     }
     const noted = await lossesNoted(reader, notedLoss(inputs.settings, fixedKeys(keys)))
-    const losses = await lossesAtRest({ reader, log, noted }, stream)
+    const losses = await lossesAtRest({ reader, log: logOf(reader, found), noted }, stream)
     const lines = replayRecords(reader.readStream(stream), stream, { ring, runKeys: createRunKeys(ring), losses })
     return await print(lines, inputs.has('json'))
   } catch (error) {

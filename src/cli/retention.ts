@@ -42,7 +42,7 @@ export async function planned(args: Arguments): Promise<number> {
   return EXIT.ok
 }
 
-/** Exit code 3 if a run that was due could not be archived. Throws `StoreOpenError` if a running ledger owns the store. */
+/** Exit code 3 if a run that was due was not archived. Throws `StoreOpenError` if a running ledger owns the store. */
 export async function run(args: Arguments): Promise<number> {
   const { settings, has } = args
   const asked = await askedBy(args)
@@ -53,11 +53,12 @@ export async function run(args: Arguments): Promise<number> {
   const folder = archivesOf(realpathSync(settings.store.path))
   const found = await runRetention({ ...asked, ledger, store, folder })
   if (!found.ok) throw new CliFailure(found.refusal.detail)
-  const { unsound } = found.value
+  const { unsound, postponed, refusal } = found.value
   process.stdout.write(has('json') ? jsonLine(found.value) : passLines(found.value).join(''))
+  if (refusal !== undefined) throw new CliFailure(refusal.detail)
   // Passes of a served ledger left space, too.
   await store.compact?.()
-  return unsound.length > 0 ? EXIT.unproven : EXIT.ok
+  return unsound.length + postponed.length > 0 ? EXIT.unproven : EXIT.ok
 }
 
 async function askedBy({ settings, text }: Arguments): Promise<Omit<RetentionDeps, 'ledger'>> {
@@ -83,12 +84,12 @@ function planLines({ due, kept, counts, nextDueAt }: RetentionPlan): string[] {
   return lines.map((line) => `${oneLine(line)}\n`)
 }
 
-function passLines({ archives, unsound }: RetentionPass): string[] {
+function passLines({ archives, unsound, postponed, refusal }: RetentionPass): string[] {
   const lines = archives.map(
     ({ archive, runs, events, bytes, isFinished }) =>
       `archived  ${archive}.jsonl  ${runs} runs, ${events} events, ${bytes} bytes${isFinished === true ? '  (begun by an earlier pass)' : ''}`,
   )
-  for (const { why } of unsound) lines.push(why)
-  if (lines.length === 0) lines.push('nothing is due')
+  for (const { why } of [...unsound, ...postponed]) lines.push(why)
+  if (lines.length === 0 && refusal === undefined) lines.push('nothing is due')
   return lines.map((line) => `${oneLine(line)}\n`)
 }

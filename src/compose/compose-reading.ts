@@ -17,7 +17,7 @@ import { storeAsOf } from '../store/store-as-of.ts'
 import { auditForReading, viewsForReading } from './compose-derived.ts'
 import { copiesFor, type TakeFile } from './compose-sharing.ts'
 import { openCopies, openReader } from './compose-stores.ts'
-import { knownAtRest, openLogAtRest } from './log-at-rest.ts'
+import { knownAtRest, logOf, openLogAtRest } from './log-at-rest.ts'
 import { lossesNoted, notedLoss } from './store-held.ts'
 
 export interface ReadingLedger extends AsyncDisposable {
@@ -71,13 +71,14 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
   try {
     const source = fixedKeys(keys)
     const asksFiles = asOf === undefined && !trustNothing
-    const log = asksFiles ? await openLogAtRest(settings.data, keys) : 'absent'
-    if (typeof log !== 'string') opened.push(log)
+    const found = asksFiles ? await openLogAtRest(settings.data, keys) : 'absent'
+    if (typeof found !== 'string') opened.push(found)
     const reader = await openReader(settings.store, () => keys.ring)
     opened.push(reader)
-    const stops = typeof log === 'string' ? undefined : await log.stopsIn(reader)
+    const log = logOf(reader, found)
+    const stops = await log?.stopsIn(reader)
     const usesFiles = asksFiles && stops?.isPutBack !== true
-    const knownLost = await knownAtRest(reader, typeof log === 'string' ? undefined : log, {
+    const knownLost = await knownAtRest(reader, log, {
       isCounted,
       stops: stops?.losses,
       noted: await lossesNoted(reader, notedLoss(settings, source)),

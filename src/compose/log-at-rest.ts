@@ -19,7 +19,7 @@ import { streamTenant } from '../signing/stream-tenant.ts'
 import type { Attested, Position, ReadRecord, StoreReader } from '../store/event-store.ts'
 import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
-import { lossesNoted, notedLoss } from './store-held.ts'
+import { isPositionOf, lossesNoted, notedLoss } from './store-held.ts'
 
 /** `isPutBack`: the store again has events that were missing, and its derived files may lack them. */
 export interface StopsAtRest {
@@ -130,14 +130,13 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
   }
 }
 
-/** False for a position of another kind of store, whose files may be in the same folder, as after a copy. */
-function isPositionOf(store: StoreReader, position: Position): boolean {
-  try {
-    return store.comparePositions(position, position) === 0
-  } catch (error) {
-    if (error instanceof TypeError) return false
-    throw error
-  }
+/** The file, if it can be used and speaks of this kind of store: after a copy, files of another kind may be in the same folder. */
+export function logOf(store: StoreReader, found: LogAtRest | LogUnread): LogAtRest | undefined {
+  if (typeof found === 'string') return undefined
+  const seen = found.seen()
+  if (seen !== undefined && !isPositionOf(store, seen)) return undefined
+  // Writers attest events on servers only.
+  return found.attestedAfter() !== undefined && store.densePositions === true ? undefined : found
 }
 
 /** Counting missing positions reads all of them; checking only the end of the store does not. */
@@ -177,12 +176,9 @@ export async function lossesAtRest(settings: Settings, reader: StoreReader): Pro
   if (keys === undefined) return knownAtRest(reader, undefined, { isCounted: false, noted: [] })
   const found = await openLogAtRest(settings.data, keys)
   using file = typeof found === 'string' ? undefined : found
-  const seen = file?.seen()
-  const log = seen === undefined || isPositionOf(reader, seen) ? file : undefined
+  const log = logOf(reader, file ?? 'absent')
   const stops = (await log?.stopsIn(reader))?.losses
-  const note = notedLoss(settings, fixedKeys(keys))
-  const isOther = typeof note === 'object' && !isPositionOf(reader, note.position)
-  const noted = isOther ? [] : await lossesNoted(reader, note)
+  const noted = await lossesNoted(reader, notedLoss(settings, fixedKeys(keys)))
   return await knownAtRest(reader, log, { isCounted: false, stops, noted })
 }
 

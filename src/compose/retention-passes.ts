@@ -95,13 +95,15 @@ async function passOverTenant(
     const caller = { tenant, actor: ACTOR, pace }
     const classes = readRetention(retention)
     const found = await runRetention({ ledger, store, caller, classes, folder, signal, nowMs: Date.now })
-    if (!found.ok) {
-      const { code, detail } = found.refusal
-      log.warn({ tenant, code }, `a pass of retention was refused: ${detail}`)
-      return
+    if (found.ok) {
+      const { archives, unsound, postponed } = found.value
+      for (const made of archives) log.info({ tenant, ...made }, 'runs that have ended were archived')
+      for (const { run, why } of unsound) log.warn({ tenant, run }, why)
+      for (const { runs, why } of postponed) log.warn({ tenant, runs }, why)
     }
-    for (const made of found.value.archives) log.info({ tenant, ...made }, 'runs that have ended were archived')
-    for (const { run, why } of found.value.unsound) log.warn({ tenant, run }, why)
+    const refused = found.ok ? found.value.refusal : found.refusal
+    if (refused !== undefined)
+      log.warn({ tenant, code: refused.code }, `a pass of retention was refused: ${refused.detail}`)
   } finally {
     pace.leave()
   }

@@ -14,7 +14,7 @@ import type { Settings } from '../settings/config.ts'
 import { checkRecord } from '../signing/check.ts'
 import { replaceFile } from '../signing/durable-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
-import type { EventStore, ReadRecord, StoreReader } from '../store/event-store.ts'
+import type { EventStore, Position, ReadRecord, StoreReader } from '../store/event-store.ts'
 import { forwardOnly } from '../store/forward-only-store.ts'
 import { isSameEvent, type KnownEvent } from '../store/known-events.ts'
 import { lossPath } from './compose-files.ts'
@@ -82,13 +82,24 @@ export function notedLoss(settings: Settings, keys: KeySource): KnownEvent | 'un
 
 /** For a process that only reads: losses from the note that the store has not recovered. */
 export async function lossesNoted(
-  store: Pick<StoreReader, 'recordAt'>,
+  store: Pick<StoreReader, 'recordAt' | 'comparePositions'>,
   noted: KnownEvent | 'unreadable' | undefined,
 ): Promise<readonly Loss[]> {
   if (noted === undefined) return []
   if (noted === 'unreadable') return [WENT_BACK]
+  if (!isPositionOf(store, noted.position)) return []
   if (isSameEvent(await store.recordAt(noted.position), noted)) return []
   return [WENT_BACK, { scope: 'run', code: 'missing', stream: noted.stream, revision: noted.revision }]
+}
+
+/** False for a position of another kind of store, whose files may be in the same folder, as after a copy. */
+export function isPositionOf(store: Pick<StoreReader, 'comparePositions'>, position: Position): boolean {
+  try {
+    return store.comparePositions(position, position) === 0
+  } catch (error) {
+    if (error instanceof TypeError) return false
+    throw error
+  }
 }
 
 function stillLost({ stream, revision }: KnownEvent, path: string): string {

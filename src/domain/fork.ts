@@ -197,7 +197,7 @@ function* judged(state: RunState, inputs: Report, env: HandoffEnv): Paced<Decisi
   if (over !== undefined) return append(refusedDraft({ ...inputs, signed }, { error: over }))
   if (bytes > LARGE_BYTES) yield
   const found = yield* judge(state, envelope, { context, manifest, evidence: env.evidence, sent: env.sent })
-  const verdict = withHandedPlaces(found, { before: state.context, after: context, payload: output, add })
+  const verdict = yield* withHandedPlaces(found, { before: state.context, after: context, payload: output, add })
   if (verdict.verdict === 'reject')
     return append(refusedDraft({ ...inputs, signed }, { ...contradictionOf(verdict), ...ruleSet(state.policy) }))
   return append(offeredDraft({ ...inputs, signed }, { ...verdict, ...ruleSet(state.policy) }, env))

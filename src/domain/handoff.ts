@@ -94,8 +94,8 @@ function* judgedHandoff(
   { bytes, judging, env }: { readonly bytes: number; readonly judging: Judging; readonly env: Env },
 ): Paced<Decision> {
   if (bytes > LARGE_BYTES) yield
-  const decided = asJudged(state, envelope, { judged: yield* judge(state, envelope, judging), judging, env })
-  return isPaced(decided) ? yield* decided : decided
+  const made = asJudged(state, envelope, { judged: yield* judge(state, envelope, judging), judging, env })
+  return isPaced(made) ? yield* made : made
 }
 
 function asJudged(
@@ -106,26 +106,35 @@ function asJudged(
   const { context, manifest } = judging
   const policy = withManifestPolicy(state.policy, manifest?.manifest.policy)
   const next = { after: context, supersedes: envelope.supersedes }
-  const found = policy.judge === 'reject' ? withJudgement(state, next, judged) : judged
+  const verdict = policy.judge === 'reject' ? withJudgement(state, next, judged) : judged
+  const found = { verdict, judging, policy, env }
+  return verdict.findings.length === 0 ? decided(state, envelope, found) : withPlaces(state, envelope, found)
+}
+
+interface Found {
+  readonly verdict: Judgement
+  readonly judging: Judging
+  readonly policy: RunState['policy']
+  readonly env: Env
+}
+
+function* withPlaces(state: RunState, envelope: SignedEnvelope, found: Found): Paced<Decision> {
   const { payload, add } = envelope
-  const verdict = withHandedPlaces(found, { before: state.context, after: context, payload, add })
+  const handed = { before: state.context, after: found.judging.context, payload, add }
+  const made = decided(state, envelope, { ...found, verdict: yield* withHandedPlaces(found.verdict, handed) })
+  return isPaced(made) ? yield* made : made
+}
+
+function decided(state: RunState, envelope: SignedEnvelope, found: Found): Decision | Paced<Decision> {
+  const { verdict, judging, env } = found
   if (verdict.verdict === 'reject') return rejected(state, envelope, verdict)
-  if (state.suspects.length > 0) return whileSuspect(state, envelope, { verdict, judging, policy, env })
-  return accepted(state, envelope, { context, verdict, suspectsClosed: [], env })
+  if (state.suspects.length > 0) return whileSuspect(state, envelope, found)
+  return accepted(state, envelope, { context: judging.context, verdict, suspectsClosed: [], env })
 }
 
 /** Accepts the handoff, and closes the open suspects of earlier handoffs that it explains. */
-function* whileSuspect(
-  state: RunState,
-  envelope: SignedEnvelope,
-  inputs: {
-    readonly verdict: Judgement
-    readonly judging: Judging
-    readonly policy: RunState['policy']
-    readonly env: Env
-  },
-): Paced<Decision> {
-  const { verdict, judging, policy, env } = inputs
+function* whileSuspect(state: RunState, envelope: SignedEnvelope, found: Found): Paced<Decision> {
+  const { verdict, judging, policy, env } = found
   const { context, evidence } = judging
   const { findings, movesRefused } = verdict
   const suspectsClosed = yield* explainedSince(state, { envelope, findings, movesRefused, policy, evidence })

@@ -66,12 +66,33 @@ export function judgeRetention(run: RetainedRun, { tenant, classes, nowMs, holdO
 /** The class that still keeps a run, and until when at least; undefined if none does. Open runs count, from their last event so far. */
 export function retentionFloor(
   run: Pick<RetainedRun, 'name' | 'tags' | 'status' | 'updatedAt'>,
-  { tenant, classes, nowMs }: Pick<RetentionAt, 'tenant' | 'classes' | 'nowMs'>,
-): { readonly class: string; readonly until: string } | undefined {
-  const found = classes.find((each) => matches(each, tenant, run))
+  { tenant, classes, nowMs }: FloorAt,
+): Floor | undefined {
+  return floorOf(
+    classes.find((each) => matches(each, tenant, run)),
+    run.updatedAt,
+    nowMs,
+  )
+}
+
+/** The same for a run of which only the time of its last event is known: of the classes that may be its own, the one that keeps it longest. */
+export function longestFloor(updatedAt: string, { tenant, classes, nowMs }: FloorAt): Floor | undefined {
+  const own = classes.filter((each) => each.tenant === undefined || each.tenant === tenant)
+  const [longest] = own.toSorted((one, other) => (other.keep.atLeast ?? 0) - (one.keep.atLeast ?? 0))
+  return floorOf(longest, updatedAt, nowMs)
+}
+
+export type FloorAt = Pick<RetentionAt, 'tenant' | 'classes' | 'nowMs'>
+
+export interface Floor {
+  readonly class: string
+  readonly until: string
+}
+
+function floorOf(found: RetentionClass | undefined, updatedAt: string, nowMs: number): Floor | undefined {
   const atLeast = found?.keep.atLeast
   if (found === undefined || atLeast === undefined) return undefined
-  const untilMs = Date.parse(run.updatedAt) + atLeast * DAY_MS
+  const untilMs = Date.parse(updatedAt) + atLeast * DAY_MS
   if (untilMs <= nowMs) return undefined
   // A time that cannot be read ends no term.
   return { class: found.class, until: Number.isNaN(untilMs) ? '' : new Date(untilMs).toISOString() }

@@ -121,7 +121,7 @@ function registerDisks(registry: Registry, disks: Measured['disks']): void {
 
 /** The scrub is not reported before its first complete pass. */
 function registerIntegrity(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
-  const help = 'Events recorded as altered or missing, without those acknowledged as lost; counted up to 1,000.'
+  const help = 'Events recorded as altered or missing, without those acknowledged as lost.'
   gauge(registry, 'integrity_faults', help, () => ledger.stats().integrity.faults)
   const holes = 'Losses that were acknowledged: the logs of their tenants went on past them.'
   gauge(registry, 'acknowledged_losses', holes, () => ledger.stats().acknowledgedLosses)

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { parseJson } from '../../schemas/json.ts'
-import { TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
+import { PER_TENANT_MAX, TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import { jsonPointer } from '../signing/json-error.ts'
 import { type SchemaError, schemaErrors } from '../signing/schema-errors.ts'
 import { type Problem, problem } from './problems.ts'
@@ -25,6 +25,12 @@ export const Whole = z
 export const Positive = z
   .string()
   .regex(/^[1-9]\d{0,14}$/, 'takes a whole number from 1')
+  .transform(Number)
+
+/** Runs of a tenant that workers carry at a time; at most `PER_TENANT_MAX`. */
+export const PerTenant = z
+  .string()
+  .regex(/^(?:[1-9]\d{0,4}|100000)$/, `takes a whole number from 1 to ${PER_TENANT_MAX}`)
   .transform(Number)
 
 /** Items of one page; values above `PAGE_MAX` are reduced to it. */

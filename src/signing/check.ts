@@ -65,6 +65,8 @@ export interface CheckKeys {
   readonly depth?: CheckDepth
   /** Accept an event whose body is in an archive that is elsewhere: its header alone is checked. For a reader that needs no body, or asks for it separately. */
   readonly headersSuffice?: boolean
+  /** Check the header alone of an event whose body is in an archive, whatever the archive holds: a leaf is made of the header. */
+  readonly leavesSuffice?: boolean
 }
 
 /** Larger than the limit for input, because a payload of full depth is nested some levels down in the body of its event. */
@@ -179,12 +181,14 @@ function sameMac(computed: string, stored: string): boolean {
 function checkData(
   record: CheckedRecord,
   header: Header,
-  { depth = 'full', headersSuffice = false }: CheckKeys,
+  { depth = 'full', headersSuffice = false, leavesSuffice = false }: CheckKeys,
   faults: Fault[],
 ): void {
   const { archive } = record
   // Nothing else is ever archived: elsewhere such a row was forged.
-  if (archive?.isThere === false && isArchivable(header.stream)) {
+  const isArchived = archive !== undefined && isArchivable(header.stream)
+  if (isArchived && leavesSuffice) return
+  if (isArchived && !archive.isThere) {
     const message = `its body is in the archive ${archive.name}.jsonl, which is not in its folder, or cannot be read: put it back there`
     if (!headersSuffice) faults.push({ code: 'archive-missing', message })
     return

@@ -114,6 +114,11 @@ export interface CarriedFilter {
   readonly limit: number
 }
 
+export interface Carried {
+  readonly count: number
+  readonly firstEnd: string | null
+}
+
 /** Place of a run among those that are due. */
 export interface DuePlace {
   /** RFC 3339, UTC, as `Date` writes it. */
@@ -182,8 +187,8 @@ export interface ViewStore extends DerivedFile {
   dueRuns(of: DueFilter): readonly RunRow[]
   /** The first time after `dueBy` at which one of these runs becomes due. */
   nextDue(of: DueFilter): string | undefined
-  /** The ends of the holds of a tenant's runs that workers carry, the earliest first, at most `limit`. */
-  carriedUntil(of: CarriedFilter): readonly string[]
+  /** Number of a tenant's runs that workers carry, at most `limit`, and when the first of their holds ends; null if there are none. */
+  carried(of: CarriedFilter): Carried
   /** Number of calls in doubt of all tenants, in the first `runs` runs that have an open call. */
   callsInDoubt(runs: number): number
   /** Faults of one tenant, or of all; ordered by stream and revision. */

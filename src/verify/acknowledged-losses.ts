@@ -1,12 +1,9 @@
 /** @module The events that recorded acknowledgements name as lost, for a verification: each at its place, and no others (LOG-66, LOG-67). */
-import { type LostEvent, lostEventsIn, placeText } from '../../schemas/acknowledged-loss.ts'
+import { LOST_EVENTS_MAX, type LostEvent, lostEventsIn, placeText } from '../../schemas/acknowledged-loss.ts'
 import type { Header } from '../../schemas/header.ts'
 import { parseJson } from '../../schemas/json.ts'
 import { ledgerStream } from '../../schemas/names.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
-
-/** Limit per source: with more losses, the store has to be restored. */
-const LOST_MAX = 10_000
 
 /** An event that is acknowledged as lost, in its tenant's log. */
 export interface AcknowledgedEvent extends LostEvent {
@@ -19,13 +16,17 @@ export interface AcknowledgedEvent extends LostEvent {
 /** Acknowledgements found in a first pass over the records. */
 export class FoundAcknowledgements {
   readonly lost: AcknowledgedEvent[] = []
+  /** Number of lost events by tenant. */
+  readonly #counts = new Map<string, number>()
 
   /** `header` must have been verified at its place. */
   take(header: Header, data: string): void {
     const { type, stream, tenant, id: event } = header
     if (type !== 'LossAcknowledged' || stream !== ledgerStream(tenant)) return
     const lost = lostEventsIn(data)
-    if (this.lost.length + lost.length > LOST_MAX || lost.some((each) => logTenant(each.stream) !== tenant)) return
+    const count = (this.#counts.get(tenant) ?? 0) + lost.length
+    if (count > LOST_EVENTS_MAX || lost.some((each) => logTenant(each.stream) !== tenant)) return
+    this.#counts.set(tenant, count)
     const { reason } = parseJson<{ readonly reason: string }>(data)
     for (const each of lost) this.lost.push({ ...each, tenant, event, reason })
   }

@@ -5,6 +5,7 @@
 import { EVENTS } from '../../schemas/events.ts'
 import { parseJsonOrUndefined } from '../../schemas/json.ts'
 import { ledgerStream, parseStream } from '../../schemas/names.ts'
+import { isArchivable, streamTenant } from '../signing/stream-tenant.ts'
 import type { VerifyFault } from './fault.ts'
 import type { PlacedRecord } from './source-item.ts'
 
@@ -42,6 +43,8 @@ export class ArchiveChecks {
   readonly #recorded = new Map<string, Recorded>()
   /** By archive and stream. */
   readonly #seen = new Map<string, Map<string, Seen>>()
+  /** By tenant, the number of events of its ledger stream that are acknowledged as lost: each may have been the record of an archive. */
+  readonly #lost = new Map<string, number>()
 
   /** Takes an event whose seal is valid, or that nobody can check, as there are no keys. */
   takeRecord(
@@ -56,6 +59,11 @@ export class ArchiveChecks {
     const { archive, digest, bytes } = body
     const runs = new Map(body.runs.map(({ run, events }) => [run, events]))
     this.#recorded.set(archive, { archive, tenant, digest, bytes, runs, values: new Set(body.values) })
+  }
+
+  /** Takes an event of the ledger stream of the tenant that is acknowledged as lost. */
+  takeLost(tenant: string): void {
+    this.#lost.set(tenant, (this.#lost.get(tenant) ?? 0) + 1)
   }
 
   /** Takes an event whose body is in an archive. */
@@ -80,10 +88,12 @@ export class ArchiveChecks {
     const archived: { archive: string; events: number }[] = []
     for (const [archive, streams] of this.#seen) {
       const recorded = this.#recorded.get(archive)
+      const isRecordLost = recorded === undefined && this.#isRecordLost(streams)
       for (const [stream, seen] of streams)
-        if (!isNamed(recorded, stream, seen)) forged.push(unrecorded(archive, stream))
+        if (!isRecordLost && !isNamed(recorded, stream, seen)) forged.push(unrecorded(archive, stream))
       const events = sumOf(streams, (seen) => seen.events)
-      if (recorded !== undefined) archived.push({ archive, events })
+      if (recorded !== undefined || isRecordLost) archived.push({ archive, events })
+      if (isRecordLost) away.push(recordLost(archive))
       // An archive in which no row of this store has its body proves nothing here, as in a copy, which has all bodies itself.
       const found = recorded && (await find?.(archive))
       const unread = found === 'missing' ? events : sumOf(streams, (seen) => seen.unread)
@@ -94,6 +104,16 @@ export class ArchiveChecks {
     }
     // Many archives that are elsewhere must not hide one that was altered.
     return { archived, faults: [...forged, ...altered, ...away].slice(0, LISTED_MAX) }
+  }
+
+  /** Whether a lost event may have recorded the archive in which these streams are; each one counts for one archive. */
+  #isRecordLost(streams: ReadonlyMap<string, Seen>): boolean {
+    const names = [...streams.keys()]
+    const [tenant = '', ...others] = new Set(names.map(streamTenant))
+    const lost = this.#lost.get(tenant) ?? 0
+    if (lost === 0 || others.length > 0 || !names.every(isArchivable)) return false
+    this.#lost.set(tenant, lost - 1)
+    return true
   }
 }
 
@@ -113,6 +133,11 @@ function sumOf(streams: ReadonlyMap<string, Seen>, of: (seen: Seen) => number): 
 function unrecorded(archive: string, stream: string): VerifyFault {
   const message = `the row of an event says that its body is in the archive ${archive}, and no recorded archive names it: somebody took bodies out of the store`
   return { code: 'archive-unrecorded', message, stream }
+}
+
+function recordLost(archive: string): VerifyFault {
+  const message = `no recorded archive is called ${archive}, and an event of the ledger that may have recorded it is acknowledged as lost: its bodies are held against their seals, and the file against nothing`
+  return { code: 'archive-record-lost', message }
 }
 
 function missing(archive: string, events: number): VerifyFault {

@@ -38,6 +38,8 @@ export type VerifyFaultCode =
   | 'erasure-undone'
   /** A row says that its body is in an archive, and no recorded archive names it. */
   | 'archive-unrecorded'
+  /** The same, and an event that may have been that record is acknowledged as lost. */
+  | 'archive-record-lost'
   | 'key-not-announced'
   /** An event follows the one that recorded the disclosure of its run's keys. */
   | 'after-disclosure'
@@ -131,6 +133,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'body-version': 'UNVERIFIABLE',
   'body-schema': 'UNVERIFIABLE',
   'archive-missing': 'INCOMPLETE',
+  'archive-record-lost': 'INCOMPLETE',
   'erasure-undone': 'INCOMPLETE',
   'erasure-unfinished': 'INCOMPLETE',
   'key-missing': 'UNVERIFIABLE',

@@ -4,7 +4,7 @@
  */
 import { placeText } from '../../schemas/acknowledged-loss.ts'
 import type { Header } from '../../schemas/header.ts'
-import { SYSTEM_STREAM } from '../../schemas/names.ts'
+import { ledgerStream, SYSTEM_STREAM } from '../../schemas/names.ts'
 import type { CheckDepth } from '../signing/check.ts'
 import { isHeldPlace } from '../signing/held-place.ts'
 import type { KeyRing, RunKeys } from '../signing/key-ring.ts'
@@ -254,8 +254,9 @@ class Verification {
   }
 
   #reportLost(lost: AcknowledgedEvent, how: string): void {
-    const { stream, revision, event, reason } = lost
+    const { stream, revision, tenant, event, reason } = lost
     this.#met.add(placeText(lost))
+    if (stream === ledgerStream(tenant)) this.#archives.takeLost(tenant)
     const message = `${how}, and acknowledged as lost for good by ${event}: ${reason}`
     this.#report({ code: 'loss-acknowledged', message, stream, revision })
   }

@@ -154,7 +154,12 @@ export class WebhookDeliveries implements AsyncDisposable {
   }
 
   #add(notice: Notice): void {
-    const { stream, revision, time } = notice.header
+    const { id: event, stream, revision, time } = notice.header
+    if (notice.isAway === true) {
+      const reason = 'its run was archived, and the archive is not in its folder'
+      this.#giveUp({ event, type: notice.announced.as, stream, revision, attempts: 0, reason })
+      return
+    }
     this.#window.add({
       announcement: announcementOf(notice, this.#options),
       stream,
@@ -212,10 +217,14 @@ export class WebhookDeliveries implements AsyncDisposable {
     this.#isFailing = true
     if (!this.#window.isGivenUp(one, effects.nowMs())) return
     const { stream, revision, attempts, announcement } = one
-    const place = { event: announcement.id, type: announcement.type, stream, revision, attempts, reason }
-    log.error(place, 'the webhook was not told of this event, and is not tried again: tell its receiver by hand')
-    this.#counts.givenUp += 1
+    this.#giveUp({ event: announcement.id, type: announcement.type, stream, revision, attempts, reason })
     this.#remove(one)
+  }
+
+  #giveUp(place: object): void {
+    const message = 'the webhook was not told of this event, and is not tried again: tell its receiver by hand'
+    this.#options.log.error(place, message)
+    this.#counts.givenUp += 1
   }
 
   #remove(one: Waiting): void {

@@ -2,9 +2,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../schemas/json.ts'
 import { RunWaiting, WaitTimedOut } from '../../src/agent/errors.ts'
+import type { Connection } from '../../src/agent/runtime/connection.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { outcomeOf } from '../../src/agent/saga/outcome.ts'
+import { onAbort } from '../../src/resources/linked-signal.ts'
 import { within } from '../support/within.ts'
 import { codeOf, HOMES, killedAfter, rejection, type TestHome } from './homes.ts'
 
@@ -72,6 +74,90 @@ for (const { name, open } of HOMES) {
       const { verdict, output } = await within(cs.replay(options.id, life(cs).body), 'the replay')
       assert.equal([verdict, output], ['exact', 3], options.id)
     }
+  })
+
+  test('a run is not left beside a call that was only just asked for (RUN-64)', async () => {
+    await using home = await open()
+    const told = Promise.withResolvers<void>()
+    const change = (connection: Connection): Connection => ({
+      ...connection,
+      execute: async (runId, command, options) => {
+        if (command.kind === 'claim') await told.promise
+        return connection.execute(runId, command, options)
+      },
+    })
+    const cs = home.process(change, { onWaiting: () => told.resolve() })
+    const work = cs.tool(async () => 'worked', { name: 'work', compensate: 'not-needed' })
+    const came = cs.run(LEAVE, async (run) => Promise.race([work(), run.sleep(3_600_000)]))
+    assert.is(await within(came, 'the run'), 'worked')
+  })
+
+  test('a run within a run that waits does not leave the one around it while that goes on (RUN-64)', async () => {
+    await using home = await open()
+    const effects: string[] = []
+    const { cs, waits } = waiting(home)
+    const life = (by: Countersign) => {
+      const note = by.tool(
+        async (what: string) => {
+          await waits
+          effects.push(what)
+        },
+        { name: 'note', compensate: 'not-needed' },
+      )
+      return by.run(LEAVE, async () => {
+        const inner = by.run({ id: 'inner', name: 'inner' }, (run) => run.waitFor('go'))
+        inner.catch(() => undefined)
+        await note('first')
+        await note('second')
+        return inner
+      })
+    }
+    assert.is(codeOf(await within(rejection(life(cs)), 'the first life')), 'run-waiting')
+    assert.equal(effects, ['first', 'second'])
+    await home.process().signal('inner', 'go', 7)
+    assert.is(await within(life(home.process()), 'the second life'), 7)
+    assert.equal(effects, ['first', 'second'])
+  })
+
+  test('a wait that lost a race does not leave a run while a branch that lost is undone (RUN-64, RUN-173)', async () => {
+    await using home = await open()
+    const [booked, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const change = (connection: Connection): Connection => ({
+      ...connection,
+      execute: async (runId, command, options) => {
+        const reply = await connection.execute(runId, command, options)
+        if (command.kind === 'wait') asked.resolve()
+        return reply
+      },
+    })
+    const cs = home.process(change)
+    const book = cs.tool(async () => 'b-1', { name: 'book', compensate: () => asked.promise })
+    const winner = { agent: 'a', run: () => booked.promise.then(() => ({ n: 1 })) }
+    const loser = {
+      agent: 'b',
+      run: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+        await book()
+        booked.resolve()
+        return new Promise<never>((_resolve, reject) => onAbort(signal, reject))
+      },
+    }
+    const came = cs.run(LEAVE, async (run) => {
+      const { output } = await run.fork([winner, loser], { join: 'first_wins' })
+      run.sleep(3_600_000).catch(() => undefined)
+      return output
+    })
+    assert.equal(await within(came, 'the run'), { n: 1 })
+  })
+
+  test('a replay that diverges beside a wait which the run ended without comes to its end (RUN-173)', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const look = cs.tool(async (n: number) => n, { name: 'look', effects: 'none' })
+    await cs.run({ id: 'r' }, async (run) => Promise.race([look(1), run.sleep(3_600_000)]))
+    const replay = cs.replay('r', async (run) => {
+      await Promise.allSettled([look(2), run.sleep(3_600_000)])
+    })
+    assert.is(codeOf(await within(rejection(replay), 'the replay')), 'replay-diverged')
   })
 
   test('a replay of code that needs a wait which the run ended without is told (RUN-173)', async () => {

@@ -1,5 +1,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { openLedger } from '../../src/compose/compose.ts'
+import { silentLog } from '../../src/ledger/effects.ts'
+import type { Command } from '../../src/ledger/ledger.ts'
+import { readSettings } from '../../src/settings/config.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { recordDigest } from '../../src/signing/digests.ts'
 import type { EventStore, ReadRecord } from '../../src/store/event-store.ts'
@@ -7,8 +11,9 @@ import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { type EventStoreNode, startNode } from '../support/eventstoredb-node.ts'
 import { runInProcess } from '../support/in-process-command.ts'
+import { newPostgresUrl } from '../support/postgres-store.ts'
 import { appendOf, collect } from '../support/records.ts'
-import { smallStore } from '../support/small-store.ts'
+import { CALLER, smallStore } from '../support/small-store.ts'
 
 const test = suite('countersign copy')
 
@@ -110,6 +115,27 @@ test('files of another kind of store in the data folder say nothing of the sourc
     const { code, stderr } = await runInProcess(['copy', '--from', from, '--to', to, '--data', small.folder.path])
     assert.is(code, 0, stderr)
   }
+  const ofCopy = ['--tenant', 'acme', '--store', node.url, '--data', small.folder.path]
+  for (const command of ['replay', 'report']) {
+    const { code, stdout, stderr } = await runInProcess([command, 'one', ...ofCopy])
+    assert.is(code, 0, `${command}: ${stdout}${stderr}`)
+  }
+})
+
+test('log.db that follows a ledger on PostgreSQL says nothing of a file in the same folder (LOG-49)', async () => {
+  using small = await smallStore()
+  const [data, url] = [small.folder.path, await newPostgresUrl()]
+  const there = await runInProcess(['copy', '--from', small.path, '--to', url, '--data', data])
+  assert.is(there.code, 0, there.stderr)
+  {
+    await using opened = await openLedger(readSettings({ data, store: url, 'checkpoint-seconds': '0' }, {}), silentLog)
+    const start: Command = { kind: 'start', body: { id: 'three', name: 'try' } }
+    assert.ok((await opened.ledger.execute(CALLER, 'three', start, {})).ok)
+    await opened.ledger.logs?.catchUp()
+  }
+  const to = small.folder.file('other.db')
+  const { code, stderr } = await runInProcess(['copy', '--from', small.path, '--to', to, '--data', data])
+  assert.is(code, 0, stderr)
 })
 
 test.run()

@@ -4,8 +4,12 @@ import type { Finding } from '../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { defaultPrompt } from '../../src/agent/pipeline/default-prompt.ts'
 import { type Handed, withHandedPlaces } from '../../src/domain/handed-place.ts'
+import { finish, Pauses } from '../../src/domain/paced.ts'
 
 const test = suite('the place of a finding in the handoff')
+
+const placed = (findings: readonly Finding[], handed: Handed): readonly Finding[] =>
+  finish(withHandedPlaces({ findings }, handed)).findings
 
 const before = {
   order: {
@@ -31,7 +35,7 @@ function placeOf(
     message: 'it is another',
     ...(after !== undefined && { after }),
   }
-  const [found] = withHandedPlaces({ findings: [finding] }, { before, after: sent.payload, ...sent }).findings
+  const [found] = placed([finding], { before, after: sent.payload, ...sent })
   return found?.inHandoff
 }
 
@@ -73,11 +77,8 @@ test('where another value is, it says no place rather than a wrong one (JUD-98)'
 })
 
 test('what a rule says of the new context or of the payload is at that place, whatever was established at its index (JUD-98)', () => {
-  const placed = (finding: Pick<Finding, 'rule' | 'path' | 'after'>, after: JsonObject, payload = after) =>
-    withHandedPlaces<{ readonly findings: readonly Finding[] }>(
-      { findings: [{ severity: 'error', message: 'm', ...finding }] },
-      { before, after, payload },
-    ).findings[0]?.inHandoff
+  const placeIn = (finding: Pick<Finding, 'rule' | 'path' | 'after'>, after: JsonObject, payload = after) =>
+    placed([{ severity: 'error', message: 'm', ...finding }], { before, after, payload })[0]?.inHandoff
   const [a, again, b, c] = [
     { sku: 'A', price: 1 },
     { sku: 'A', price: 3 },
@@ -87,12 +88,12 @@ test('what a rule says of the new context or of the payload is at that place, wh
   const of = (...lines: JsonObject[]) => ({ order: { lines } })
   const [duplicate, disagrees, schema] = ['duplicate-identity', 'disagrees-with-tool', 'schema-violation'] as const
   const twice = of(a, again, b)
-  assert.is(placed({ rule: duplicate, path: '/order/lines/1', after: again }, twice), '/payload/order/lines/1')
+  assert.is(placeIn({ rule: duplicate, path: '/order/lines/1', after: again }, twice), '/payload/order/lines/1')
   assert.is(
-    placed({ rule: disagrees, path: '/order/lines/1/price', after: 9 }, of(a, c), of(c)),
+    placeIn({ rule: disagrees, path: '/order/lines/1/price', after: 9 }, of(a, c), of(c)),
     '/payload/order/lines/0/price',
   )
-  assert.is(placed({ rule: schema, path: '/order/lines/0/price' }, of(a, b), of(b)), '/payload/order/lines/0/price')
+  assert.is(placeIn({ rule: schema, path: '/order/lines/0/price' }, of(a, b), of(b)), '/payload/order/lines/0/price')
 })
 
 test('what is only added is below /add; keys are escaped; a place that is too long is left out (JUD-98)', () => {
@@ -116,9 +117,34 @@ test('a long list is indexed once for all findings', () => {
     return { rule: 'contradicted', severity: 'error', path: `/lines/${i}/price`, message: 'm', after: 2 }
   })
   const payload = { lines: counted }
-  const placed = withHandedPlaces({ findings }, { before: { lines: members(1) }, after: payload, payload }).findings
-  assert.is(placed[7]?.inHandoff, '/payload/lines/1992/price')
+  const found = placed(findings, { before: { lines: members(1) }, after: payload, payload })
+  assert.is(found[7]?.inHandoff, '/payload/lines/1992/price')
   assert.ok(reads < 2 * lines.length, String(reads))
+})
+
+test('large values are compared in counted steps, with a pause after each that took many', () => {
+  const rows = Array.from({ length: 10_000 }, (_, i) => i)
+  const findings = Array.from({ length: 100 }, (): Finding => {
+    return { rule: 'total-disagrees', severity: 'error', path: '/rows', message: 'm' }
+  })
+  const pauses = new Pauses()
+  const placing = withHandedPlaces({ findings }, { before: {}, after: { rows: [...rows] }, payload: { rows } }, pauses)
+  let pausesTaken = 0
+  while (placing.next().done !== true) pausesTaken += 1
+  assert.is(pausesTaken, findings.length)
+  assert.is(pauses.most, rows.length)
+})
+
+test('all paths of a verdict and the places in the handoff together have at most 64 KiB (JUD-98)', () => {
+  // 100 paths of 600 characters leave room for nine places of 608.
+  const names = Array.from({ length: 100 }, (_, i) => `${i}`.padStart(599, 'k'))
+  const payload = Object.fromEntries(names.map((name) => [name, 1]))
+  const findings = names.map((name): Finding => {
+    return { rule: 'contradicted', severity: 'error', path: `/${name}`, message: 'm', after: 1 }
+  })
+  const found = placed(findings, { before: {}, after: payload, payload })
+  assert.is(found.filter(({ inHandoff }) => inHandoff !== undefined).length, 9)
+  assert.is(found[8]?.inHandoff, `/payload/${names[8]}`)
 })
 
 test('the prompt of the next try says the place in the answer where it is another than in the context (JUD-98)', () => {

@@ -207,7 +207,7 @@ test('with `perTenant` a worker takes no run beyond the limit, and hears of one 
   await edge.post('/v1/runs', { id: 'x', name: 'order', after: PAST }, others)
   const foreign = { id: 'x', name: 'order', worker: { fence: 1, holdMs: 60_000, perTenant: 1 } }
   assert.is((await edge.post('/v1/runs', foreign, others)).status, 200, 'of another tenant')
-  for (const bad of ['0', '-1', 'all'])
+  for (const bad of ['0', '-1', '100001', 'all'])
     assert.is((await edge.get(`/v1/runs?due=true&name=order&perTenant=${bad}`)).status, 400, bad)
   assert.is((await edge.get('/v1/runs?perTenant=1')).status, 400)
 })
@@ -220,6 +220,24 @@ test('a worker that takes a run again after a lost answer is not refused for tha
   assert.is((await edge.post('/v1/runs', body, key)).status, 200)
   const again = await edge.post('/v1/runs', body, key)
   assert.equal([again.status, (await bodyOf(again)).fence], [200, 2])
+  // Another worker, without a limit, takes a run meanwhile.
+  await edge.started('b', { name: 'order', after: PAST })
+  assert.is((await edge.post('/v1/runs', { id: 'b', name: 'order', worker: { fence: 1, holdMs: 60_000 } })).status, 200)
+  const later = await edge.post('/v1/runs', body, key)
+  assert.equal([later.status, (await bodyOf(later)).fence], [200, 2])
+  assert.is((await bodyOf(await edge.post('/v1/runs', body))).code, 'run-taken-over', 'not a repeat, and too late')
+})
+
+test('a worker hears of room where a program without a hold takes over what a worker carried (RUN-244, HTTP-88)', async () => {
+  await using edge = await testEdge()
+  for (const id of ['a', 'b']) await edge.started(id, { name: 'order', after: PAST })
+  const [first] = await dueIn(edge, 'name=order')
+  assert.ok(first)
+  assert.is((await take(edge, first)).status, 200)
+  const next = edge.get('/v1/runs?due=true&name=order&perTenant=1', { prefer: 'wait=20' })
+  await edge.post('/v1/runs', { id: first.runId, name: 'order' })
+  const { items } = await bodyOf(await within(next, 'room'))
+  assert.equal(ids(items as unknown as readonly Row[]), [first.runId === 'a' ? 'b' : 'a'])
 })
 
 test('only the owner leaves a run or keeps it (RUN-223, RUN-224, HTTP-68)', async () => {

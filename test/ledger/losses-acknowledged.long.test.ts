@@ -161,8 +161,10 @@ test('an acknowledged loss is counted apart from faults, named, and no news for 
   }
   beside(at.path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1}', row.position))
   assert.equal(await counted(), [1, 0])
+  assert.ok(ledger.ledger.integrity.broken(alice) > 0)
   await acknowledge(ledger, two, 1)
   assert.equal(await counted(), [0, 1])
+  assert.is(ledger.ledger.integrity.broken(alice), 0, 'no page warns of it any more')
   const { faults, acknowledged, scrub } = ledger.ledger.integrity.state({ tenant: 'acme' })
   assert.equal(
     faults.map((fault) => [fault.revision, fault.acknowledged]),
@@ -177,6 +179,7 @@ test('an acknowledged loss is counted apart from faults, named, and no news for 
   assert.equal(body.acknowledged, [{ stream: two, revision: 1, to: 1, run: 'two' }])
   beside(at.path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1}', next.position))
   assert.equal(await counted(), [1, 1])
+  assert.ok(ledger.ledger.integrity.broken(alice) > 0)
 })
 
 test('whatever else is lost after an acknowledgement is not covered by it; what is put back is whole again (LOG-66 to LOG-68)', async () => {

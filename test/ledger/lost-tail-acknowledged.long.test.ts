@@ -1,8 +1,15 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { ACKNOWLEDGED_MAX } from '../../schemas/events/loss-acknowledged.ts'
+import type { AppendRecord } from '../../schemas/header.ts'
 import { ledgerStream, runStream, SYSTEM_TENANT } from '../../schemas/names.ts'
+import { realEffects } from '../../src/ledger/effects.ts'
+import { sealFact } from '../../src/ledger/identity/append-fact.ts'
+import { Sealer } from '../../src/ledger/identity/sealer.ts'
 import { LogStartError } from '../../src/ledger/log/log-deps.ts'
+import { expectedNext } from '../../src/ledger/read/verified-events.ts'
 import { isHeldPlace } from '../../src/signing/held-place.ts'
+import { readOne } from '../../src/store/event-store.ts'
 import { acknowledge, isOfAll, listed, reason, withLater } from '../support/acknowledging.ts'
 import { isLossy, type LossyPlace, lossyPlace, openedOn, rowOn, verdictOn } from '../support/lossy-place.ts'
 import { alice, codes, startedCode, withoutLog } from '../support/lossy-site.ts'
@@ -124,6 +131,69 @@ onStore(
     await using ledger = await openedOn(at)
     await ledger.fill('acme', 'later', 1)
     await later(ledger)
+  },
+)
+
+/** Facts of `acme` behind what its stream of acknowledgements has, in one append. */
+async function manyFacts({ store, keys }: TestLogs, count: number): Promise<void> {
+  const sealer = new Sealer({ current: () => keys, onChange: () => () => undefined })
+  const stream = ledgerStream('acme')
+  const head = await store.head(stream)
+  const last = await readOne(store, { stream, revision: head })
+  if (last === undefined) throw new Error('no event')
+  let at = expectedNext(sealer, last)
+  const records: AppendRecord[] = []
+  for (let fact = 0; fact < count; fact += 1) {
+    const data = { v: 1, token: `t${fact}` }
+    const draft = { tenant: 'acme', type: 'TokenRevoked', data, at }
+    const { append, next } = sealFact({ sealer, effects: realEffects() }, draft)
+    records.push(...append.records)
+    at = next
+  }
+  const { kind } = await store.append({ stream, expectedRevision: head, records })
+  assert.is(kind, 'appended')
+}
+
+onStore(
+  'the stream of acknowledgements has lost more events than one acknowledgement names: they are acknowledged at once (LOG-74)',
+  async () => {
+    await using at = await lossyPlace()
+    let early = 0
+    {
+      await using ledger = await openedOn(at)
+      await ledger.fill('acme', 'one', 1)
+      await ledger.logs.publish()
+      early = (await at.lossy.rows()).length
+      await manyFacts(ledger, ACKNOWLEDGED_MAX + 10)
+      await ledger.logs.publish()
+    }
+    const before = await at.lossy.rows()
+    await at.lossy.rollBack(before.length - early)
+    {
+      await using ledger = await openedOn(at, { acknowledges: true })
+      assert.is((await acknowledgeAll(ledger, alice)).length, 1)
+      await acknowledgeAll(ledger, system)
+      const acknowledged = (await listed(ledger)).filter((item) => item.startsWith('acknowledged'))
+      assert.is(acknowledged.length, 2)
+    }
+    const own = (await at.lossy.rows()).filter(({ stream }) => stream === ledgerStream('acme'))
+    assert.equal(
+      own.map(({ revision }) => revision),
+      [...own.keys()],
+    )
+    {
+      await using ledger = await openedOn(at)
+      assert.is(await startedCode(ledger, 'acme'), 'started')
+      await ledger.logs.publish()
+      isOfAll(
+        ledger,
+        withLater(before, await events(at), ({ header }) => header),
+      )
+    }
+    const { verdict, faults } = await verdictOn(at)
+    assert.is(verdict, 'INCOMPLETE')
+    const lost = before.slice(early).map(({ stream, revision }) => `loss-acknowledged ${stream} @ ${revision}`)
+    assert.equal([...faults].sort(), [...lost].sort())
   },
 )
 

@@ -49,4 +49,19 @@ test('a file that goes away while a store is verified was not compared, and is n
   )
 })
 
+test('of archives on no record, as many as events of the ledger are acknowledged as lost may have been recorded by these (LOG-66)', async () => {
+  const checks = new ArchiveChecks()
+  checks.takeLost('acme')
+  checks.takeLost('beta')
+  for (const number of [1, 2])
+    checks.takeMoved({
+      archive: { name: nameOf(number), isThere: true },
+      stream: runStream('acme', `r${number}`),
+      revision: 0,
+    })
+  const { archived, faults } = await checks.finish(async () => ({ digest, bytes: 10 }))
+  assert.equal(faults.map(({ code }) => code).sort(), ['archive-record-lost', 'archive-unrecorded'])
+  assert.equal(archived, [{ archive: nameOf(1), events: 1 }])
+})
+
 test.run()

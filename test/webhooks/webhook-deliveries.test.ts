@@ -277,15 +277,43 @@ test('while a secret is changed every delivery is signed under both (HTTP-14)', 
   )
 })
 
+/** A store whose followers see other records than it holds. */
+function followedAs(inner: EventStore, altered: (record: ReadRecord) => ReadRecord): EventStore {
+  const subscribe: EventStore['subscribe'] = async function* (options, signal) {
+    for await (const page of inner.subscribe(options, signal)) yield page === 'caught-up' ? page : page.map(altered)
+  }
+  return wrapStore(inner, { subscribe })
+}
+
+test('an event whose body is in an archive that is elsewhere is given up, and named, and others are told (HTTP-14, LIFE-56)', async () => {
+  const inner = await openTestStore()
+  await using plain = await testLedger({ realClock: true, store: inner })
+  const archive = { name: 'acme-000001', isThere: false }
+  const store = followedAs(inner, (record) =>
+    record.header.includes('"type":"ApprovalRequested"')
+      ? { ...record, salt: new Uint8Array(), data: '', archive }
+      : record,
+  )
+  await using at = await webhookReceiver()
+  const moved = await testLedger({ realClock: true, store, keys: plain.keys.current() })
+  await using deliveries = deliver(moved.ledger, { url: at.url })
+  await asked(plain, 'r')
+  await plain.run('r', { kind: 'wait', body: { name: 'paid' } } as never)
+  await eventually(() => (deliveries.stats().delivered === 1 ? true : undefined), 'the one whose body is there')
+  const { delivered, givenUp, undelivered } = deliveries.stats()
+  assert.equal([at.received.map(({ body }) => body.type), delivered, givenUp, undelivered], [['wait.started'], 1, 1, 0])
+  const [{ fields, message } = { fields: {}, message: '' }] = deliveries.logged.filter(({ level }) => level === 'error')
+  assert.is(fields.type, 'approval.requested')
+  assert.match(message, /by hand/)
+})
+
 test('an event that somebody altered in the store is announced to nobody: the webhook signs what the ledger sealed (HTTP-14, A204)', async () => {
   const inner = await openTestStore()
-  const altered = (page: readonly ReadRecord[]): readonly ReadRecord[] =>
-    page.map((record) => ({ ...record, data: record.data.replace('"tool":"pay"', '"tool":"mint"') }))
-  const subscribe: EventStore['subscribe'] = async function* (options, signal) {
-    for await (const page of inner.subscribe(options, signal)) yield page === 'caught-up' ? page : altered(page)
-  }
   await using plain = await testLedger({ realClock: true, store: inner })
-  const store = wrapStore(inner, { subscribe })
+  const store = followedAs(inner, (record) => ({
+    ...record,
+    data: record.data.replace('"tool":"pay"', '"tool":"mint"'),
+  }))
   await using at = await webhookReceiver()
   const evil = await testLedger({ realClock: true, store, keys: plain.keys.current() })
   await using deliveries = deliver(evil.ledger, { url: at.url })

@@ -5,6 +5,7 @@ import { clip, RunWaiting } from '../errors.ts'
 import { ApprovalDenied } from '../loop/tool-error.ts'
 import type { Problem } from '../runtime/connection.ts'
 import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
+import type { Going } from '../runtime/leaving.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import type { Session } from '../runtime/session.ts'
 import type { ApprovalNotice } from './approval-notice.ts'
@@ -27,7 +28,7 @@ export class ApprovalWait {
   /** Waits until the next poll is due. Throws `RunWaiting` and halts the run if this process leaves it now; rejects if the signal is aborted. */
   async again(
     { detail, evidence }: Pick<Problem, 'detail' | 'evidence'>,
-    { turn, answers, execution }: { turn: Turn; answers: number; execution: ExecutionContext },
+    { turn, answers, execution, own }: { turn: Turn; answers: number; execution: ExecutionContext; own: Going },
   ): Promise<void> {
     const notice = this.#noticeOf(detail, evidence)
     if (this.#noticed !== notice.approvalId) {
@@ -35,12 +36,13 @@ export class ApprovalWait {
       tell('onApproval', this.#session.registry.onApproval, notice)
     }
     const { leaving, order } = this.#session
-    if (leaving.leaves(execution.ancestors)) {
+    const wait = { callers: execution.ancestors, own }
+    if (leaving.leaves(wait)) {
       const { runId, tool, approvalId, expiresAt } = notice
       throw this.#session.halt(new RunWaiting(`${tool} waits for an approval`, { runId, tool, approvalId, expiresAt }))
     }
     const look = { waitMs: this.#waitMs, answers, signal: signalAt(execution) }
-    await leaving.waits(execution.ancestors, () => order.untilNextLook(turn, look))
+    await leaving.waits(wait, () => order.untilNextLook(turn, look))
     this.#waitMs = Math.min(this.#waitMs * 2, LOOK_MS)
   }
 

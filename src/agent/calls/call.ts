@@ -48,7 +48,9 @@ async function outcomeAt(
       resolve(feed)
     }
     const carried = (turn: Turn) =>
-      inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, first, after }).value())
+      session.leaving.during((going) =>
+        inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, first, after, going }).value()),
+      )
     const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain })
     // An author-defined key may belong to another active call: the ledger must refuse that one, so it is not joined.
     const same = spec.key === undefined ? '' : ` ${identity.argsDigest} ${spec.name}`

@@ -16,6 +16,7 @@ import { endingOf, executionInside, holdForStep, isInside, leave } from '../runt
 import type { Reply } from '../runtime/connection.ts'
 import { runWithin, signalAt } from '../runtime/execution-context.ts'
 import type { Precedence } from '../runtime/held-requests.ts'
+import type { Going } from '../runtime/leaving.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { isPartSource, keepReceived, PartStream, receivedBefore, servedParts } from '../streams/part-stream.ts'
@@ -46,6 +47,7 @@ interface Asked {
   readonly first: Precedence | undefined
   /** Position of the last outcome that the code had been given when it asked. */
   readonly after: number
+  readonly going: Going
 }
 
 export class OneCall {
@@ -53,6 +55,7 @@ export class OneCall {
   readonly #trace: CallTrace
   readonly #turn: Turn
   readonly #spec: ToolSpec
+  readonly #going: Going
   #args: unknown
   /** Id of a call that an earlier process claimed and whose outcome is unknown. */
   #doubtful: string | undefined
@@ -72,7 +75,8 @@ export class OneCall {
   /** The same in the run's own events, for the claim of a call that ran before it. */
   #ranAfter: Pick<ClaimCall, 'after'> = {}
 
-  constructor(identity: CallIdentity, { trace, turn, open, first, after }: Asked) {
+  constructor(identity: CallIdentity, { trace, turn, open, first, after, going }: Asked) {
+    this.#going = going
     this.#first = first
     this.#turn = turn
     this.#open = open
@@ -302,7 +306,7 @@ export class OneCall {
     if (refusal.code === 'approval-pending') {
       this.#approvalWait ??= new ApprovalWait(session, this.#spec.name)
       const { message: detail, evidence } = refusal
-      const at = { turn: this.#turn, answers, execution: this.#identity.execution }
+      const at = { turn: this.#turn, answers, execution: this.#identity.execution, own: this.#going }
       await this.#approvalWait.again({ detail, evidence }, at)
       return { kind: 'again' }
     }
@@ -335,9 +339,7 @@ export class OneCall {
   #carryOut(claimed: Claimed): Promise<Step> {
     const { session } = this.#identity.execution
     const { connection } = liveOf(session)
-    return session.leaving.during(claimed.callId, () =>
-      underLease({ connection, runId: session.runId, claimed }, () => this.#carriedOut(claimed)),
-    )
+    return underLease({ connection, runId: session.runId, claimed }, () => this.#carriedOut(claimed))
   }
 
   /** A refusal of what ran already is met again by the claim, and answered as that of any call. */
@@ -348,7 +350,7 @@ export class OneCall {
     const after = session.ownEventsUpTo(this.#after)
     const step = new StepClaim(this.#identity, after)
     try {
-      return await session.leaving.during(step.claimed.callId, () => this.#carriedOut(step.claimed, step))
+      return await this.#carriedOut(step.claimed, step)
     } catch (error) {
       if (!(error instanceof StepNotTaken)) throw error
       if (error.code === 'claim-first') session.claimsFirst([this.#identity.tool])
@@ -362,6 +364,7 @@ export class OneCall {
   async #carriedOut(claimed: Claimed, step?: StepClaim): Promise<Step> {
     const { session } = this.#identity.execution
     const { callId, attempt } = claimed
+    this.#going.callId = callId
     this.#note(callId, { ...(step === undefined && { startedAt: claimed.claimedAt }), attempts: 0 })
     this.#trace.attempts = attempt
     this.#trace.carriedOut = true

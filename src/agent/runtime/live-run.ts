@@ -22,6 +22,7 @@ import { inRunSpan } from '../tracing/run-span.ts'
 import type { TraceSpan } from '../tracing/trace-span.ts'
 import type { Connection } from './connection.ts'
 import { type ExecutionContext, runWithin } from './execution-context.ts'
+import type { Outer } from './leaving.ts'
 import { type Run, runOf } from './run.ts'
 import { type RunOptions, startRequest } from './run-options.ts'
 import type { RunningRuns } from './running-runs.ts'
@@ -48,6 +49,8 @@ export interface RunRequest<Input> {
   readonly branchOf?: StartRun['branchOf']
   /** The call of another run that this run is the work of. */
   readonly childOf?: StartRun['childOf']
+  /** The run that executes that call in this process. */
+  readonly outer?: Outer
   /** A worker carries on the run of the options' id as it is recorded. */
   readonly worker?: StartRun['worker']
   readonly onStarted?: (started: StartAnswer) => void
@@ -81,7 +84,7 @@ interface StartedRun<Input> extends RunRequest<Input> {
 
 async function startedRun<Input, Output>(
   home: Home,
-  { options, branchOf, childOf, onStarted, onFailed, start, span }: StartedRun<Input>,
+  { options, branchOf, childOf, outer, onStarted, onFailed, start, span }: StartedRun<Input>,
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   const { connection, registry, counter } = home
@@ -122,7 +125,7 @@ async function startedRun<Input, Output>(
     judge: options.judge,
     whenOwned: options.whenOwned,
     whenWaiting: options.whenWaiting,
-    leaving: home.leaving,
+    ...{ leaving: home.leaving, outer },
   })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [], ...(span && { span }) }
   const run = runOf(execution, registry.codecs.decode(await inputOf(connection, start, record)) as Input)

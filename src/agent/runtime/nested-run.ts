@@ -37,11 +37,13 @@ async function startWithin<Input, Output>(
   const { whenOwned = session.whenOwned, whenWaiting = session.whenWaiting, ...own } = options
   const execute = async (_: unknown, { callId, signal }: CallContext): Promise<Output> => {
     let ended: RunOutcome | undefined
-    const fence = currentExecution()?.ancestors.at(-1)?.fence ?? 1
+    const callers = currentExecution()?.ancestors ?? []
+    const fence = callers.at(-1)?.fence ?? 1
     try {
       return await start({
         options: { signal, ...own, whenWaiting, ...(whenOwned !== undefined && { whenOwned }) },
         childOf: { run: session.runId, callId, fence },
+        outer: { leaving: session.leaving, callers },
         onFailed: (outcome) => {
           ended = outcome
         },

@@ -230,9 +230,9 @@ export class OutcomeOrder {
     this.plan()
   }
 
-  /** Whether an outcome has arrived that the code has not been given. */
-  get isDelivering(): boolean {
-    return [...this.#turns].some(({ state }) => state === 'known')
+  /** Whether an answer is on its way, or an outcome has arrived that the code has not been given. */
+  get isBusy(): boolean {
+    return this.#onTheWay.size > 0 || [...this.#turns].some(({ state }) => state === 'known')
   }
 
   /**

@@ -20,7 +20,7 @@ import { PartsFirst } from '../streams/parts-first.ts'
 import { checkPlace } from './check-place.ts'
 import type { Connection, Reads } from './connection.ts'
 import type { HeldRequest, Precedence } from './held-requests.ts'
-import { Leaving } from './leaving.ts'
+import { Leaving, type Outer } from './leaving.ts'
 import { OutcomeOrder } from './outcome-order.ts'
 import type { RunOptions } from './run-options.ts'
 
@@ -49,6 +49,8 @@ export interface SessionOptions {
   readonly whenWaiting?: 'wait' | 'leave' | undefined
   /** Once it is aborted, the run is left as with `leave`. */
   readonly leaving?: AbortSignal | undefined
+  /** The run that this one goes on within. */
+  readonly outer?: Outer | undefined
 }
 
 /** The place in the code that makes a request. */
@@ -139,6 +141,7 @@ export class Session {
     whenOwned,
     whenWaiting = 'wait',
     leaving,
+    outer,
     valueMaxBytes = VALUE_MAX_BYTES,
     claimFirst = true,
   }: SessionOptions) {
@@ -176,7 +179,9 @@ export class Session {
     this.whenWaiting = whenWaiting
     this.leaving = new Leaving({
       isAsked: () => whenWaiting === 'leave' || leaving?.aborted === true,
-      isDelivering: () => this.order.isDelivering,
+      // What is undone behind the code after its end lets the run end; a wait does not.
+      isBusy: () => this.order.isBusy || (this.#isBodyOver && this.#behind.size > 0),
+      outer,
     })
     this.judging = new Judging(live === undefined ? undefined : judge, {
       runId,
@@ -424,29 +429,27 @@ export class Session {
   }
 
   /**
-   * Resolves when no call is active, and waits are given up. Failures of calls that the code let go of (for example, in a race) are ignored; the first failure of a call whose result
-   * the code already reads in parts is returned.
+   * Resolves when no call is active, and waits are given up. Failures of calls that the code let go of (for example, in a race) are ignored; the first failure of
+   * a call whose result the code already reads in parts is returned.
    */
   async settled(): Promise<unknown> {
     this.#isBodyOver = true
     this.order.plan()
     let failure: unknown
     while (this.#underWay.size + this.#behind.size > 0) {
-      const waitsOnly = this.waitsOnly
-      const going = [...this.#underWay].filter(([, { isWait }]) => waitsOnly || isWait !== true)
-      const ends = going.map(([call, what]) =>
-        call.catch((reason: unknown) => {
-          if (what.isEarly === true && !isAbandoned(what)) failure ??= reason
-        }),
-      )
-      if (waitsOnly) {
+      if (this.waitsOnly) {
         this.order.look()
         // What follows the end of one may be more than waits.
-        await Promise.race(ends)
-      } else {
-        await Promise.all(ends)
-        await Promise.allSettled(this.#behind)
+        await Promise.race([...this.#underWay.keys()].map((wait) => wait.catch(() => undefined)))
+        continue
       }
+      const going = [...this.#underWay].filter(([, { isWait }]) => isWait !== true)
+      for (const [i, result] of (await Promise.allSettled(going.map(([call]) => call))).entries()) {
+        const [, what] = going[i] ?? []
+        const isTold = what?.isEarly !== true || isAbandoned(what)
+        if (result.status === 'rejected' && !isTold) failure ??= result.reason
+      }
+      await Promise.allSettled(this.#behind)
     }
     return failure
   }

@@ -18,7 +18,9 @@ export function rollBackScope(
   scope: string,
   { error, isPart = false }: { readonly error: unknown; readonly isPart?: boolean },
 ): Promise<RunOutcome> {
-  return session.order.inOrder((turn) => scopeRolledBack(session, scope, { error, turn }), { isEarly: isPart })
+  const rolledBack = (turn: Turn): Promise<RunOutcome> =>
+    session.leaving.during(() => scopeRolledBack(session, scope, { error, turn }))
+  return session.order.inOrder(rolledBack, { isEarly: isPart })
 }
 
 async function scopeRolledBack(

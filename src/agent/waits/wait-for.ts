@@ -134,7 +134,8 @@ class Wait {
     if (session.live !== undefined) return undefined
     if (match?.kind !== 'open') return undefined
     if (session.history?.run.end === undefined) throw session.halt(this.#waiting(match.call.args as JsonObject))
-    // The run ended without it, so its code did not need it.
+    // The run ended without it, so its code did not need it. Outcomes are delivered meanwhile.
+    this.#turn.live()
     const { history, order } = session
     const held = {
       isUnmade: () => !session.waitsOnly,
@@ -145,6 +146,7 @@ class Wait {
     await order.hold(held).catch((fault) => {
       throw session.halt(fault)
     })
+    if (!session.waitsOnly) session.mustBeActive()
     return GIVEN_UP
   }
 
@@ -185,13 +187,13 @@ class Wait {
       tell('onWaiting', session.registry.onWaiting, this.#notice(answer))
     }
     const { leaving, order } = session
-    if (leaving.leaves(execution.ancestors)) throw session.halt(this.#waiting(answer))
+    const wait = { callers: execution.ancestors }
+    if (leaving.leaves(wait)) throw session.halt(this.#waiting(answer))
     const lookMs = this.#body.name === undefined && !leaving.isAsked ? SLEEP_MS : this.#lookMs
     // If the local and the ledger's clock differ, the ledger's clock counts: the wait is polled until the ledger reports its end.
     const waitMs = Math.max(FIRST_LOOK_MS / 2, Math.min(lookMs, this.#leftMs(answer)))
-    await leaving.waits(execution.ancestors, () =>
-      order.untilNextLook(this.#turn, { waitMs, answers, signal: signalAt(execution) }),
-    )
+    const look = { waitMs, answers, signal: signalAt(execution) }
+    await leaving.waits(wait, () => order.untilNextLook(this.#turn, look))
     this.#lookMs = Math.min(this.#lookMs * 2, LOOK_MS)
   }
 

@@ -29,7 +29,7 @@ export interface WorkerOptions<Keeps = never> {
   readonly concurrency?: number
   /**
    * Runs of the tenant, of any name, that all workers may carry at the same time: this one takes none beyond. A ledger of one process never exceeds it; of
-   * several on one store, each may by one. Default: no limit.
+   * several on one store, each may by one. Code that waits for another run (`cs.result`) is carried meanwhile. Default: no limit.
    */
   readonly perTenant?: number
   /**

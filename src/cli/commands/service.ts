@@ -69,7 +69,7 @@ function retention(program: CliCommand): void {
     .description('archive what is due, then give the space back; stop the ledger first')
     .flags(...flags())
     .settings(...PLACE, 'retention')
-    .explained('Exit code: 0 done, 3 a run that is due cannot be archived.')
+    .explained('Exit code: 0 done, 3 a run that is due was not archived.')
     .runs(async () => (await import('../retention.ts')).run)
 }
 

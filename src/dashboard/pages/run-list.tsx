@@ -265,13 +265,13 @@ const StuckSince = ({ stuck: { code, since } }: { readonly stuck: NonNullable<Ro
 
 const NotTaken = ({ dueAt = '', version }: Pick<Row, 'dueAt' | 'version'>) => (
   <span class="muted sub">
-    due since <Time time={dueAt} />, and no worker{' '}
+    a worker{' '}
     {version !== undefined && (
       <>
         for version <Data text={version} />{' '}
       </>
     )}
-    has taken it
+    may carry it on since <Time time={dueAt} />: none has
   </span>
 )
 

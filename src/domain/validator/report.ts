@@ -8,7 +8,7 @@ import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
 /** Maximum number of pointers in each list of a diff, which shows where to look and is no copy of the change. */
 export const DIFF_MAX = 100
 /** Maximum characters of all paths of a diff together, and of all findings together; a key may be as long as a context. */
-const PATHS_MAX_CHARS = 64 * 1024
+export const PATHS_MAX_CHARS = 64 * 1024
 /** Maximum characters of one path and of one message, which may quote a path. */
 const TEXT_MAX_CHARS = 4096
 const TOO_LONG = 'at a place below this one, the path of which is too long to be told: '
@@ -49,11 +49,15 @@ export function addFinding(report: Report, finding: Finding): void {
   if (finding.severity === 'error') report.errors += 1
   const list = finding.severity === 'info' ? report.notes : report.findings
   if (list.length >= FINDINGS_MAX) return
-  const { path, message, supersede, of = '' } = finding
+  const { path, message, of = '' } = finding
   const isLong = [path, message, of].some((text) => text.length > TEXT_MAX_CHARS)
   const reported = isLong ? shortened(finding) : finding
-  const chars = reported.path.length * (supersede === undefined ? 1 : 2) + (reported.of?.length ?? 0)
-  if (spend(report.room, 'findings', chars)) list.push(cited(reported))
+  if (spend(report.room, 'findings', pathChars(reported))) list.push(cited(reported))
+}
+
+/** Characters of the paths of a finding. */
+export function pathChars({ path, supersede, of = '' }: Finding): number {
+  return path.length * (supersede === undefined ? 1 : 2) + of.length
 }
 
 function spend(room: Report['room'], of: keyof Report['room'], chars: number): boolean {

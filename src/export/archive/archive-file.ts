@@ -6,12 +6,15 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, link, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { RefusalCode } from '../../../schemas/error-code.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { ARCHIVED_VALUES_MAX } from '../../../schemas/retention.ts'
+import type { Refusal } from '../../domain/refusal.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { syncPlaced } from '../../signing/durable-file.ts'
 import type { MovedRow } from '../../store/archived-body.ts'
+import { StoreUnavailableError } from '../../store/event-store.ts'
 import { readLines } from '../../verify/read-lines.ts'
 import { exportDigest, exportHead, exportLine, exportTrailer, recordText } from '../jsonl.ts'
 import { signedTrailer } from '../signed-trailer.ts'
@@ -19,6 +22,14 @@ import { valueNamedBy } from '../value-named-by.ts'
 
 const OWNER_ONLY = 0o600
 const LINE_MAX_BYTES = 64 * 1024 * 1024
+const RETRY_MS = 1_000
+/** Refusals to read a run that are about that run. After any other one nothing is known of it. */
+const OF_THE_RUN: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
+  'run-not-found',
+  'stream-damaged',
+  'archive-missing',
+  'contended',
+])
 
 /** A run cannot be archived: one of its events does not verify, or cannot be read. */
 export class UnsoundRunError extends Error {
@@ -31,7 +42,7 @@ export class UnsoundRunError extends Error {
   }
 }
 
-/** The file on the disk is not what was written, or not what the store holds. */
+/** The file on the disk cannot be read, or is not what was written, or not what the store holds. */
 export class ArchiveFileError extends Error {
   override readonly name = 'ArchiveFileError'
 }
@@ -66,16 +77,34 @@ interface Places {
   readonly archive: string
 }
 
-export const archivePath = ({ folder, archive }: Pick<Places, 'folder' | 'archive'>): string =>
+const archivePath = ({ folder, archive }: Pick<Places, 'folder' | 'archive'>): string =>
   join(folder, `${archive}.jsonl`)
 
+/** Behind the name of an archive: the file while it is written, then a second name of it until just before it is recorded. */
+export const PART_ENDING = '.jsonl.part'
+
+const partPath = ({ folder, archive }: Pick<Places, 'folder' | 'archive'>): string =>
+  join(folder, `${archive}${PART_ENDING}`)
+
+/** Once this has resolved, also after a power cut, the file is no longer one that the next pass may remove. */
+export async function keepArchive(places: Pick<Places, 'folder' | 'archive'>): Promise<void> {
+  await rm(partPath(places), { force: true })
+  syncPlaced(archivePath(places))
+}
+
+/** The file first: as long as the other name is there, the next pass removes what is left. */
+export async function removeArchive(places: Pick<Places, 'folder' | 'archive'>): Promise<void> {
+  await rm(archivePath(places), { force: true })
+  await rm(partPath(places), { force: true })
+}
+
 /**
- * Writes the runs, in this order, and puts the file in its place once it is durable. Throws `UnsoundRunError`, and the errors of the file system: `EEXIST` if
- * there is a file of that name, which is never replaced.
+ * Writes the runs, in this order, and puts the file in its place once it is durable; the name of the part stays, too, until `keepArchive`. Throws
+ * `UnsoundRunError`, and the errors of the file system: `EEXIST` if there is a file of that name, which is never replaced.
  */
-export async function writeArchive(places: Places, runs: readonly string[]): Promise<ArchiveContents> {
+export async function writeArchive(places: Places, runs: readonly ArchivedRun[]): Promise<ArchiveContents> {
   const path = archivePath(places)
-  const part = `${path}.part`
+  const part = partPath(places)
   const file = await open(part, 'w', OWNER_ONLY)
   let written: ArchiveContents
   try {
@@ -86,15 +115,16 @@ export async function writeArchive(places: Places, runs: readonly string[]): Pro
       await file.close()
     }
     await link(part, path)
-  } finally {
+  } catch (error) {
     // On a full disk it would keep the space until the next pass.
     await rm(part, { force: true })
+    throw error
   }
   syncPlaced(path)
   return written
 }
 
-async function writeLines(file: FileHandle, places: Places, runs: readonly string[]): Promise<ArchiveContents> {
+async function writeLines(file: FileHandle, places: Places, runs: readonly ArchivedRun[]): Promise<ArchiveContents> {
   const { ledger, caller, archive } = places
   const digest = exportDigest()
   const put = async (text: string): Promise<void> => {
@@ -103,18 +133,16 @@ async function writeLines(file: FileHandle, places: Places, runs: readonly strin
   }
   const filter = { archive }
   await put(exportHead(filter))
-  const written: ArchivedRun[] = []
   const values = new Set<string>()
   let lines = 0
-  for (const run of runs) {
+  for (const { run, events: expected } of runs) {
     let events = 0
     for await (const { page, isOfRun } of contentsOf(places, { run }, values)) {
       if (isOfRun) events += page.length
       lines += page.length
       await put(page.map(({ texts }) => exportLine(texts)).join(''))
     }
-    if (events === 0) throw new UnsoundRunError(run, 'the store holds no event of it')
-    written.push({ run, events })
+    if (events !== expected) throw new UnsoundRunError(run, `its ${expected} events are ${events} by now`)
   }
   const { tree } = await ledger.exports.pin(caller, {})
   const trailer = signedTrailer(ledger, caller, {
@@ -123,7 +151,7 @@ async function writeLines(file: FileHandle, places: Places, runs: readonly strin
     ...{ treeSize: tree?.size ?? null, root: tree?.root ?? null },
   })
   await file.appendFile(exportTrailer(trailer))
-  return { runs: written, values: [...values] }
+  return { runs: runs.map(({ run, events }) => ({ run, events })), values: [...values] }
 }
 
 interface RunRange {
@@ -140,7 +168,7 @@ interface Contents {
 
 /**
  * The events of a run from its first one, then the large values that they name and that are not among `values` yet, which they are added to. Each was
- * checked. Throws `UnsoundRunError`.
+ * checked. Throws `UnsoundRunError`, and `StoreUnavailableError` if the store lets nothing be read now.
  */
 async function* contentsOf(
   { ledger, caller }: Pick<Places, 'ledger' | 'caller'>,
@@ -148,7 +176,7 @@ async function* contentsOf(
   values: Set<string>,
 ): AsyncGenerator<Contents> {
   const found = await ledger.runEvents(caller, run, { from: 0, ...(to !== undefined && { to }) })
-  if (!found.ok) throw new UnsoundRunError(run, found.refusal.detail)
+  if (!found.ok) throw unread(run, found.refusal)
   const named = new Set<string>()
   for await (const page of sound(found.value, run)) {
     for (const event of page) {
@@ -173,6 +201,10 @@ async function* contentsOf(
   }
 }
 
+function unread(run: string, { code, detail, retryAfterMs = RETRY_MS }: Refusal): Error {
+  return OF_THE_RUN.has(code) ? new UnsoundRunError(run, detail) : new StoreUnavailableError(detail, retryAfterMs)
+}
+
 /** Checks that each event of a stream from its first one is there, and verifies. */
 async function* sound(
   pages: AsyncIterable<readonly LedgerEvent[]>,
@@ -190,12 +222,25 @@ async function* sound(
   }
 }
 
-/** Reads the file, and compares each line with the event in the store, whose seal is checked. Throws `ArchiveFileError` and `UnsoundRunError`. */
-export async function checkArchive(
+/**
+ * Reads the file, and compares each line with the event in the store, whose seal is checked. Throws `ArchiveFileError`, `UnsoundRunError` and the errors of the
+ * store.
+ */
+export async function checkArchive(places: Places, contents: ArchiveContents): Promise<CheckedArchive> {
+  const lines = linesOf(archivePath(places))
+  try {
+    return await compared(places, contents, lines)
+  } finally {
+    // Closes the file where it was not read to its end.
+    await lines.return(undefined as never)
+  }
+}
+
+async function compared(
   places: Places,
   { runs, values: recorded }: ArchiveContents,
+  lines: ReturnType<typeof linesOf>,
 ): Promise<CheckedArchive> {
-  const lines = linesOf(archivePath(places))
   const next = async (): Promise<FileLine | undefined> => {
     const read = await lines.next()
     return read.done === true ? undefined : read.value
@@ -237,15 +282,19 @@ interface FileLine {
   readonly bytes: number
 }
 
-/** Returns the digest and the length of the whole file. */
+/** Returns the digest and the length of the whole file. Throws `ArchiveFileError` if it cannot be read. */
 async function* linesOf(path: string): AsyncGenerator<FileLine, { readonly digest: string; readonly bytes: number }> {
   const hash = createHash('sha256')
   let total = 0
   async function* chunks(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      hash.update(chunk)
-      total += chunk.length
-      yield chunk
+    try {
+      for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+        hash.update(chunk)
+        total += chunk.length
+        yield chunk
+      }
+    } catch (cause) {
+      throw new ArchiveFileError(`an archive cannot be read: ${String(cause)}`, { cause })
     }
   }
   let offset = 0

@@ -2,9 +2,8 @@
  * @module A pass of retention over a tenant (LIFE-51 to LIFE-54): which runs are due, and why others stay; then archive after archive, each written, checked,
  * recorded, and only then moved out of the store. A pass that ended anywhere is finished by the next one.
  */
-import { existsSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import type { RefusalCode } from '../../../schemas/error-code.ts'
 import {
   ARCHIVE_PATTERN,
   ARCHIVED_RUNS_MAX,
@@ -15,20 +14,25 @@ import {
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { judgeRetention, type KeptBecause, type RetainedRun } from '../../domain/retention.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
+import type { ArchiveOnRecord, RecordedArchives } from '../../ledger/subjects/archive-records.ts'
 import { makeFolder } from '../../signing/durable-file.ts'
-import type { EventStore } from '../../store/event-store.ts'
+import { type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
 import {
+  type ArchiveContents,
   type ArchivedRun,
   ArchiveFileError,
-  archivePath,
   checkArchive,
+  keepArchive,
+  PART_ENDING,
+  removeArchive,
   UnsoundRunError,
   writeArchive,
 } from './archive-file.ts'
 
 const PAGE = 500
-/** Events of one archive; a run is never divided. */
 const EVENTS_MAX = 20_000
+/** Refusals of one archive, because of a run in it; others do not concern the next archive. */
+const OF_ONE_ARCHIVE: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['held', 'revision-conflict'])
 
 export interface DueRun {
   readonly run: string
@@ -64,10 +68,10 @@ export interface RetentionDeps {
   readonly nowMs: () => number
 }
 
-type Planned = { readonly ok: true; readonly value: RetentionPlan } | { readonly ok: false; readonly refusal: Refusal }
+type Made<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }
 
 /** What a pass would do now. Changes nothing. */
-export async function planRetention(deps: RetentionDeps): Promise<Planned> {
+export async function planRetention(deps: RetentionDeps): Promise<Made<RetentionPlan>> {
   const { ledger, caller, classes, nowMs } = deps
   const found = await ledger.archives.of(caller)
   if (!found.ok) return found
@@ -125,6 +129,10 @@ export interface RetentionPass {
   readonly archives: readonly MadeArchive[]
   /** Runs that were due and cannot be archived, each with the reason. */
   readonly unsound: readonly { readonly run: string; readonly why: string }[]
+  /** Archives that were not made, since a hold was placed or a run has further events: the next pass plans their runs anew. */
+  readonly postponed: readonly { readonly runs: number; readonly why: string }[]
+  /** Ended the pass before everything was archived. */
+  readonly refusal?: Refusal
 }
 
 export interface PassOptions extends RetentionDeps {
@@ -133,38 +141,52 @@ export interface PassOptions extends RetentionDeps {
   readonly store: Pick<EventStore, 'moveBodies'>
   /** Folder of the archives, beside the store. */
   readonly folder: string
+  /** Events of one archive; a run is never divided. Default: 20,000. */
+  readonly eventsMax?: number
 }
 
-type Passed = { readonly ok: true; readonly value: RetentionPass } | { readonly ok: false; readonly refusal: Refusal }
-
 /** Archives all runs that are due. Throws `ArchiveFileError`, the errors of the file system and of the store; everything recorded so far stays good. */
-export async function runRetention(options: PassOptions): Promise<Passed> {
-  const { store, folder } = options
+export async function runRetention(options: PassOptions): Promise<Made<RetentionPass>> {
+  const { ledger, caller, store, folder } = options
   if (store.moveBodies === undefined) return { ok: false, refusal: unavailable }
   makeFolder(folder)
-  await removeParts(folder, options.caller.tenant)
-  const archives: MadeArchive[] = []
-  const finished = await finishLast(options)
+  const found = await ledger.archives.of(caller)
+  if (!found.ok) return found
+  await removeUnrecorded(options, found.value.archives)
+  const finished = await finishLast(options, found.value.archives.last)
   if (!finished.ok) return finished
-  if (finished.value !== undefined) archives.push(finished.value)
   const planned = await planRetention(options)
   if (!planned.ok) return planned
+  const passed = await archiveDue(options, planned.value.due)
+  const archives = finished.value === undefined ? passed.archives : [finished.value, ...passed.archives]
+  return { ok: true, value: { ...passed, archives } }
+}
+
+async function archiveDue(options: PassOptions, due: readonly DueRun[]): Promise<RetentionPass> {
+  const archives: MadeArchive[] = []
   const unsound: { run: string; why: string }[] = []
-  let rest = planned.value.due
+  const postponed: { runs: number; why: string }[] = []
+  let rest = due
   while (rest.length > 0 && options.signal?.aborted !== true) {
-    const group = firstGroup(rest)
+    const group = firstGroup(rest, options.eventsMax)
     try {
       const made = await archiveGroup(options, group)
-      if (!made.ok) return made
-      archives.push(made.value)
+      if (made.ok) archives.push(made.value)
+      else if (OF_ONE_ARCHIVE.has(made.refusal.code)) postponed.push({ runs: group.length, why: made.refusal.detail })
+      else return { archives, unsound, postponed, refusal: made.refusal }
       rest = rest.slice(group.length)
     } catch (error) {
+      if (error instanceof StoreUnavailableError) return { archives, unsound, postponed, refusal: away(error) }
       if (!(error instanceof UnsoundRunError)) throw error
       unsound.push({ run: error.run, why: error.message })
       rest = rest.filter(({ run }) => run !== error.run)
     }
   }
-  return { ok: true, value: { archives, unsound } }
+  return { archives, unsound, postponed }
+}
+
+function away({ message, retryAfterMs }: StoreUnavailableError): Refusal {
+  return refusal('store-unavailable', message, { retryAfterMs })
 }
 
 const unavailable = refusal(
@@ -172,29 +194,42 @@ const unavailable = refusal(
   'this kind of store keeps the bodies of its events: export runs from it instead (countersign export); archives need a store in a file (SQLite)',
 )
 
-function firstGroup(due: readonly DueRun[]): readonly DueRun[] {
+function firstGroup(due: readonly DueRun[], eventsMax = EVENTS_MAX): readonly DueRun[] {
   let events = 0
   const end = due.findIndex((each, at) => {
     events += each.events
-    return at > 0 && (events > EVENTS_MAX || at >= ARCHIVED_RUNS_MAX)
+    return at > 0 && (events > eventsMax || at >= ARCHIVED_RUNS_MAX)
   })
   return end < 0 ? due : due.slice(0, end)
 }
 
-type Made<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }
+type Places = PassOptions & { readonly archive: string }
 
 async function archiveGroup(options: PassOptions, group: readonly DueRun[]): Promise<Made<MadeArchive>> {
-  const { ledger, caller, folder } = options
+  const { ledger, caller } = options
   const found = await ledger.archives.of(caller)
   if (!found.ok) return found
-  // Of a file that is on no record, as a pass leaves it that ended before the record, nothing is known: it is left alone.
-  const highest = Math.max(found.value.archives.highest, ...(await numbersIn(folder, caller.tenant)))
-  const archive = archiveName(caller.tenant, highest + 1)
-  const places = { ...options, archive }
-  const contents = await writeArchive(
-    places,
-    group.map(({ run }) => run),
-  )
+  // Of a file on no record that no pass of this store left nothing is known, as beside a store that was restored: it is left alone.
+  const numbers = (await archivesIn(options, '.jsonl')).map(archiveNumber)
+  const highest = Math.max(found.value.archives.highest, ...numbers)
+  const places = { ...options, archive: archiveName(caller.tenant, highest + 1) }
+  const contents = await writeArchive(places, group)
+  let isMade = false
+  try {
+    const made = await recordArchive(places, group, contents)
+    isMade = made.ok
+    return made
+  } finally {
+    if (!isMade) await removeUnlessRecorded(places)
+  }
+}
+
+async function recordArchive(
+  places: Places,
+  group: readonly DueRun[],
+  contents: ArchiveContents,
+): Promise<Made<MadeArchive>> {
+  const { ledger, caller, archive } = places
   const { rows, ...file } = await checkArchive(places, contents)
   const { tree } = await ledger.exports.pin(caller, {})
   const { runs, values } = contents
@@ -203,50 +238,59 @@ async function archiveGroup(options: PassOptions, group: readonly DueRun[]): Pro
     ...{ v: 1 as const, archive, ...file, runs: [...runs], values: [...values], classes },
     ...{ treeSize: tree?.size ?? null, root: tree?.root ?? null },
   }
+  // Before the record, so that no file is ever removed to which bodies were moved, beside an older copy of the store neither.
+  await keepArchive(places)
   const recorded = await ledger.archives.archive(caller, body, rows)
-  if (recorded.ok) return { ok: true, value: madeOf(archive, runs, file) }
-  // After another refusal it may be on record all the same.
-  if (recorded.refusal.code === 'held') await rm(archivePath(places), { force: true })
-  return recorded
+  return recorded.ok ? { ok: true, value: madeOf(archive, runs, file) } : recorded
 }
 
-/** Numbers of the files of a tenant's archives, on record or not. */
-async function numbersIn(folder: string, tenant: string): Promise<readonly number[]> {
+/** After a refusal or an error it may be on record all the same; where that cannot be told, the file stays. */
+async function removeUnlessRecorded(places: Places): Promise<void> {
+  const found = await places.ledger.archives.of(places.caller)
+  if (found.ok && !isRecorded(found.value.archives, places.archive)) await removeArchive(places)
+}
+
+/** What a pass leaves that ended before its record. Only passes write such files, and only while they own the store. */
+async function removeUnrecorded(options: PassOptions, known: RecordedArchives): Promise<void> {
+  for (const archive of await archivesIn(options, PART_ENDING)) {
+    const places = { ...options, archive }
+    await (isRecorded(known, archive) ? keepArchive(places) : removeArchive(places))
+  }
+}
+
+function isRecorded({ list }: RecordedArchives, archive: string): boolean {
+  return list.some((each) => each.archive === archive)
+}
+
+/** Names of the tenant's archives of which a file with this ending is in the folder. */
+async function archivesIn(
+  { folder, caller: { tenant } }: PassOptions,
+  ending: '.jsonl' | typeof PART_ENDING,
+): Promise<readonly string[]> {
   return (await readdir(folder))
-    .filter((file) => isArchiveOf(tenant, file, '.jsonl'))
-    .map((file) => archiveNumber(file.slice(0, -'.jsonl'.length)))
-}
-
-/** Only this pass writes such files, and only while it owns the store. */
-async function removeParts(folder: string, tenant: string): Promise<void> {
-  for (const file of await readdir(folder))
-    if (isArchiveOf(tenant, file, '.jsonl.part')) await rm(join(folder, file), { force: true })
-}
-
-function isArchiveOf(tenant: string, file: string, ending: string): boolean {
-  const name = file.endsWith(ending) ? file.slice(0, -ending.length) : ''
-  return ARCHIVE_PATTERN.test(name) && name === archiveName(tenant, archiveNumber(name))
+    .filter((file) => file.endsWith(ending))
+    .map((file) => file.slice(0, -ending.length))
+    .filter((name) => ARCHIVE_PATTERN.test(name) && name === archiveName(tenant, archiveNumber(name)))
 }
 
 /**
- * After a crash the last archive may be on record, and its bodies still in the store: they are moved if the file is still the one that was recorded, and no
- * hold was placed meanwhile. If not, they are in the store, where they stay until a pass archives them anew.
+ * After a crash the last archive may be on record, and its bodies still in the store: they are moved if the file is still the one that was recorded, no hold was
+ * placed and nothing was recorded for its runs meanwhile. If not, they are in the store, where they stay until a pass archives them anew.
  */
-async function finishLast(options: PassOptions): Promise<Made<MadeArchive | undefined>> {
-  const { ledger, caller, folder } = options
-  const found = await ledger.archives.of(caller)
-  if (!found.ok) return found
-  const { last } = found.value.archives
+async function finishLast(
+  options: PassOptions,
+  last: ArchiveOnRecord | undefined,
+): Promise<Made<MadeArchive | undefined>> {
+  const { ledger, caller } = options
   const [first] = last?.runs ?? []
   const nothing = { ok: true, value: undefined } as const
   if (last === undefined || first === undefined || (await ledger.archives.isArchived(caller, first.run))) return nothing
   const places = { ...options, archive: last.archive }
-  if (!existsSync(archivePath({ folder, archive: last.archive }))) return nothing
   const checked = await checkArchive(places, { runs: last.runs, values: last.values ?? [] }).catch(asUnfit)
   if (checked?.digest !== last.digest) return nothing
   const { rows, ...file } = checked
   const moved = await ledger.archives.finish(caller, last, rows)
-  if (!moved.ok) return moved.refusal.code === 'held' ? nothing : moved
+  if (!moved.ok) return OF_ONE_ARCHIVE.has(moved.refusal.code) ? nothing : moved
   return { ok: true, value: { ...madeOf(last.archive, last.runs, file), isFinished: true } }
 }
 

@@ -28,7 +28,7 @@ import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor, notACursor } from '../cursor.ts'
 import { listDueRuns } from '../due-runs.ts'
-import { AnyTexts, CursorText, Limit, PAGE_DEFAULT, Positive, Text, TextList, Whole } from '../parameters.ts'
+import { AnyTexts, CursorText, Limit, PAGE_DEFAULT, PerTenant, Positive, Text, TextList, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
 import { noIndex, readAt } from '../read-at.ts'
 import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
@@ -50,7 +50,7 @@ const ListQuery = z.strictObject({
   due: z.literal('true', 'takes true').optional(),
   names: TextList.optional(),
   versions: AnyTexts.optional(),
-  perTenant: Positive.optional(),
+  perTenant: PerTenant.optional(),
   since: Instant.optional(),
   until: Instant.optional(),
   /** Size of the log, in events. */

@@ -4,6 +4,7 @@
  */
 
 import type { AppendRecord } from '../../../schemas/header.ts'
+import type { Json } from '../../../schemas/json.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
 import { type Append, type AppendResult, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
@@ -31,6 +32,8 @@ export interface BehindLoss {
   readonly at: Expectation
   /** Records that hold the places of lost events, from the end of the store's stream on; none if damaged events still hold them. */
   readonly held: readonly AppendRecord[]
+  /** Bodies of further facts of the same type: the loss is larger than one of them can name. */
+  readonly more: readonly Json[]
 }
 
 export class LedgerFacts {
@@ -72,13 +75,23 @@ export class LedgerFacts {
       const loss = await behind?.()
       const at = loss?.at ?? (await this.#expectation(ledgerStream(fact.tenant)))
       if ((await exists?.()) === true) return
-      const append = behindHeld(sealFact(this.#deps, { ...fact, at }).append, loss?.held ?? [])
+      const append = behindHeld(this.#sealed({ ...fact, at }, loss?.more ?? []), loss?.held ?? [])
       const result = await store.append(append)
       if (result.kind === 'appended') return
       if (result.kind === 'unknown' && (await wasWritten(store, append))) return
       if (result.kind !== 'conflict') throw unavailable(result)
     }
     throw new NotOnRecordError(`other writers hold ${ledgerStream(fact.tenant)}`, RETRY_AFTER_MS)
+  }
+
+  #sealed(fact: Fact, more: readonly Json[]): Append {
+    let { append, next } = sealFact(this.#deps, fact)
+    for (const data of more) {
+      const sealed = sealFact(this.#deps, { ...fact, data, at: next })
+      append = { ...append, records: [...append.records, ...sealed.append.records] }
+      next = sealed.next
+    }
+    return append
   }
 
   /** The expectation for the next event, from the last event of the stream. */

@@ -16,6 +16,8 @@ import { faultsOnRecord, runListReached } from '../read/run-list-projection.ts'
 
 /** Maximum number recorded per tenant: if more is broken, the store has to be restored, and a longer list would not help. */
 const ON_RECORD_MAX = 1_000
+/** Maximum number that is read, of all tenants. */
+const ROWS_MAX = 100_000
 /** Maximum number of places that a process remembers as examined. */
 const KNOWN_MAX = 10_000
 /** A key that this process does not know may come with the next key file: such a fault is reported and not recorded. */
@@ -70,7 +72,7 @@ export class IntegrityFaults {
     const { faultsSeen } = list
     if (this.#rowsOf === faultsSeen) return this.#rows
     try {
-      this.#rows = views.faults({ limit: ON_RECORD_MAX })
+      this.#rows = views.faults({ limit: ROWS_MAX })
       this.#rowsOf = faultsSeen
     } catch (error) {
       this.#deps.log.warn(
@@ -164,7 +166,8 @@ export class IntegrityFaults {
     if (isOnRecord || readOnly) return
     // Recording a fault in the stream whose first event is broken would continue that stream.
     if (tenant === SYSTEM_TENANT || (stream === ledgerStream(tenant) && revision === 0)) return this.#remember(place)
-    if (views.faults({ tenant, limit: ON_RECORD_MAX }).length >= ON_RECORD_MAX) return
+    // Those on record may all be past or acknowledged.
+    if (views.faults({ tenant, limit: ON_RECORD_MAX }).length >= ON_RECORD_MAX) return this.#remember(place)
     const data = { v: 1, stream, revision, code, message, foundBy }
     try {
       // Another process may have found it in the meantime.

@@ -30,7 +30,7 @@ export interface AcknowledgedEvents {
 }
 
 export interface IntegrityState {
-  /** At most 1,000, in order of stream and revision. */
+  /** At most 1,000 that are on record, in order of stream and revision, and those that could not be put on record. */
   readonly faults: readonly IntegrityFault[]
   /** The losses that were acknowledged, oldest first. */
   readonly acknowledged: readonly AcknowledgedEvents[]
@@ -56,7 +56,7 @@ export interface Integrity {
   state(reader: Reader): IntegrityState
   /** For a read-only store: reads the recorded faults before `state` is called. A serving ledger follows its store on its own. */
   reached(): Promise<void>
-  /** Number of events recorded as broken, without repaired ones, plus the losses of the log. Called for every page. */
+  /** Number of events recorded as broken, without repaired ones, plus the losses of the log; without acknowledged ones. Called for every page. */
   broken(reader: Reader): number
   /**
    * Events of a run as they are in the store, each with the result of its own seal check, at most 500 from `from` on; `revision` is that of the last

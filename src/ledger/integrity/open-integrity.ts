@@ -63,7 +63,12 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
         if (readOnly) await deps.list.catchUp()
       },
       state: (caller) => stateOf(caller, { faults, scrub, scrubDays, holes: holesOf(deps, caller) }),
-      broken: (caller) => present(placeOf(caller)).length + deps.ofLog(caller.tenant).length,
+      broken: (caller) => {
+        const rows = present(placeOf(caller))
+        const isAcknowledged = withinHoles(rows.length === 0 ? [] : holesOf(deps, caller))
+        const ofLog = deps.ofLog(caller.tenant).filter(({ code }) => code !== ACKNOWLEDGED)
+        return rows.filter((row) => !isAcknowledged(row)).length + ofLog.length
+      },
       scrub: async () => {
         await scrub.whole()
         await faults.settled()

@@ -65,7 +65,7 @@ interface Passing {
 
 const NOTHING = { logs: [], tiles: [], streams: [], leaves: [] } as const
 /** A leaf is made of the header alone. */
-const LEAVES = { depth: 'fast', headersSuffice: true } as const
+const LEAVES = { depth: 'fast', leavesSuffice: true } as const
 /** Maximum number of positions without a record that are examined one by one. */
 const MISSING_MAX = 100
 

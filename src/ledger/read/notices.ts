@@ -19,6 +19,8 @@ export interface Notice {
   readonly header: Header
   readonly data: JsonObject
   readonly announced: Announced
+  /** Set if the body is in an archive that is elsewhere: `data` is empty then. */
+  readonly isAway?: true
 }
 
 /** The notices of a portion of the store, and the last record read. */
@@ -91,7 +93,7 @@ function announcedIn(sealer: Sealer, record: ReadRecord): Notice | undefined {
   if (!read.ok || !isRunEventType(read.header.type)) return undefined
   const { announced } = EVENTS[read.header.type]
   if (announced === undefined || sealOf(sealer, record) === 'invalid') return undefined
-  // A run that was archived has ended: nobody can act on its notices any more.
-  if (record.archive?.isThere === false) return undefined
-  return { header: read.header, data: parseJson(record.data) as JsonObject, announced }
+  const notice = { header: read.header, announced }
+  if (record.archive?.isThere === false) return { ...notice, data: {}, isAway: true }
+  return { ...notice, data: parseJson(record.data) as JsonObject }
 }

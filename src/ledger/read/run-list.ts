@@ -8,7 +8,7 @@ import { withTimeout } from '../../resources/with-timeout.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { readWhole } from '../../store/derived-file.ts'
 import { type EventStore, type Position, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'
-import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
+import type { Carried, RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Followed } from '../followed.ts'
 import { type Indexing, LOCAL } from '../indexing.ts'
 import type { Caller, DueQuery, DueRuns, RunListFilter } from '../ledger.ts'
@@ -104,9 +104,9 @@ export class RunList implements Disposable {
       const { tenant } = caller
       const { perTenant, ...due } = query
       const filter = { ...due, tenant, dueBy: new Date(nowMs).toISOString() }
-      const ends = perTenant === undefined ? [] : this.#carriedUntil(tenant, { nowMs, limit: perTenant })
-      if (perTenant !== undefined && ends.length >= perTenant) {
-        const nextMs = Math.max(0, Date.parse(ends[0] ?? '') - nowMs)
+      const carried = perTenant === undefined ? undefined : this.#carried(tenant, { nowMs, limit: perTenant })
+      if (perTenant !== undefined && carried !== undefined && carried.count >= perTenant) {
+        const nextMs = Math.max(0, Date.parse(carried.firstEnd ?? '') - nowMs)
         return { items: [], asOf: this.#checkpoint()?.position, nextMs, isFull: true }
       }
       const rows = this.#views.dueRuns(filter)
@@ -129,15 +129,15 @@ export class RunList implements Disposable {
   ): Promise<number> {
     return readWhole(this.#views, async () => {
       await withTimeout(this.catchUp(), this.#indexing.remote === undefined ? Number.POSITIVE_INFINITY : WAIT_MS, late)
-      return this.#carriedUntil(tenant, { nowMs: this.#nowMs(), except, limit }).length
+      return this.#carried(tenant, { nowMs: this.#nowMs(), except, limit }).count
     })
   }
 
-  #carriedUntil(
+  #carried(
     tenant: string,
     { nowMs, ...of }: { readonly nowMs: number; readonly except?: string; readonly limit: number },
-  ): readonly string[] {
-    return this.#views.carriedUntil({ tenant, at: new Date(nowMs).toISOString(), ...of })
+  ): Carried {
+    return this.#views.carried({ tenant, at: new Date(nowMs).toISOString(), ...of })
   }
 
   /** Reads the list range by range, so that a filter that matches few runs does not block other work. */

@@ -35,11 +35,14 @@ export interface Archives {
   list(caller: Caller): Promise<Answered<ArchivesAnswer>>
   /** Whether the bodies of a run were moved out of the store; false also for a run that is not there. */
   isArchived(caller: Caller, run: string): Promise<boolean>
-  /** Records a file that was written and checked, then moves these bodies out of the store. Refused (`held`) if a hold covers one of the runs by now. */
+  /**
+   * Records a file that was written and checked, then moves these bodies out of the store. Refused if a hold covers one of the runs by now (`held`), or one of
+   * them has other events (`revision-conflict`).
+   */
   archive(caller: Caller, body: ArchiveBody, rows: readonly MovedRow[]): Promise<Answered<ArchiveBody>>
   /** The parts of a large value as they are stored, each with the result of its seal check. */
   valueParts(caller: Caller, digest: string): AsyncIterable<readonly LedgerEvent[]>
-  /** Moves the bodies of the last archive on record, as after a crash between its record and the move. */
+  /** Moves the bodies of the last archive on record, as after a crash between its record and the move. Refused like `archive`. */
   finish(caller: Caller, last: ArchiveOnRecord, rows: readonly MovedRow[]): Promise<Answered<ArchiveOnRecord>>
 }
 

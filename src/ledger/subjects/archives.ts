@@ -6,7 +6,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { runStream, valueStream } from '../../../schemas/names.ts'
 import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
-import { refusal } from '../../domain/refusal.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
 import type { MovedRow } from '../../store/archived-body.ts'
 import { type EventStore, readOne } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
@@ -14,7 +14,7 @@ import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import { shownEvent } from '../read/record-seal.ts'
 import { TenantFold, type TenantFoldDeps } from '../read/tenant-fold.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
-import { type Archives, NO_ARCHIVES, type RecordedArchives, withArchive } from './archive-records.ts'
+import { type ArchiveBody, type Archives, NO_ARCHIVES, type RecordedArchives, withArchive } from './archive-records.ts'
 import { type Hold, type HoldRecords, type Holds, holdOn } from './hold-records.ts'
 import type { Answered } from './subjects.ts'
 
@@ -53,9 +53,15 @@ export function openArchives({ store, facts, holds, folding, alone, runsOf }: Ar
     if (outside !== undefined) return { ok: false, refusal: outside }
     return work().catch((error: unknown) => ({ ok: false, refusal: loadRefusal(error, store) }))
   }
-  const heldNow = async (tenant: string, runs: readonly { readonly run: string }[]): Promise<Hold | undefined> => {
+  const refusedNow = async (tenant: string, runs: ArchiveBody['runs']): Promise<Refusal | undefined> => {
     const on = holdsOnRuns(await holds.of(tenant), runsOf)
-    return runs.map(({ run }) => on(run)).find((hold) => hold !== undefined)
+    const held = runs.map(({ run }) => on(run)).find((hold) => hold !== undefined)
+    if (held !== undefined) return heldBy(held)
+    for (const { run, events } of runs) {
+      const last = await store.head(runStream(tenant, run))
+      if (last !== events - 1) return grown(run, { expected: events - 1, actual: last })
+    }
+    return undefined
   }
   const move = async (archive: string, rows: readonly MovedRow[]): Promise<void> => {
     if (store.moveBodies === undefined) throw new TypeError('this store moves no bodies')
@@ -78,13 +84,13 @@ export function openArchives({ store, facts, holds, folding, alone, runsOf }: Ar
       within(caller, () =>
         alone(async () => {
           const { tenant } = caller
-          let held: Hold | undefined
-          const isHeld = async (): Promise<boolean> => {
-            held = await heldNow(tenant, body.runs)
-            return held !== undefined
+          let refused: Refusal | undefined
+          const isRefused = async (): Promise<boolean> => {
+            refused = await refusedNow(tenant, body.runs)
+            return refused !== undefined
           }
-          await facts.record({ tenant, type: 'RunsArchived', data: body as unknown as Json, by: caller }, isHeld)
-          if (held !== undefined) return heldBy(held)
+          await facts.record({ tenant, type: 'RunsArchived', data: body as unknown as Json, by: caller }, isRefused)
+          if (refused !== undefined) return { ok: false, refusal: refused }
           await move(body.archive, rows)
           return { ok: true, value: body }
         }),
@@ -96,8 +102,8 @@ export function openArchives({ store, facts, holds, folding, alone, runsOf }: Ar
     finish: (caller, last, rows) =>
       within(caller, () =>
         alone(async () => {
-          const held = await heldNow(caller.tenant, last.runs)
-          if (held !== undefined) return heldBy(held)
+          const refused = await refusedNow(caller.tenant, last.runs)
+          if (refused !== undefined) return { ok: false, refusal: refused }
           await move(last.archive, rows)
           return { ok: true, value: last }
         }),
@@ -105,7 +111,12 @@ export function openArchives({ store, facts, holds, folding, alone, runsOf }: Ar
   }
 }
 
-function heldBy({ hold, placedBy }: Hold): { readonly ok: false; readonly refusal: ReturnType<typeof refusal> } {
-  const detail = `the legal hold ${hold}, placed by ${placedBy}, covers this: nothing was archived; release the hold first, or let the next pass leave out what it covers`
-  return { ok: false, refusal: refusal('held', detail, { evidence: { hold } }) }
+function heldBy({ hold, placedBy }: Hold): Refusal {
+  const detail = `the legal hold ${hold}, placed by ${placedBy}, covers a run of this archive, which was not made: release the hold first, or let the next pass leave out what it covers`
+  return refusal('held', detail, { evidence: { hold } })
+}
+
+function grown(run: string, evidence: { readonly expected: number; readonly actual: number }): Refusal {
+  const detail = `the run ${run} has further events by now: its archive was not made, and the next pass looks at it again`
+  return refusal('revision-conflict', detail, { evidence: { run, ...evidence } })
 }

@@ -9,7 +9,7 @@ import { isJsonObject, type Json, parseJsonOrUndefined } from '../../../schemas/
 import { ledgerStream, runStream } from '../../../schemas/names.ts'
 import type { RetentionClass } from '../../../schemas/retention.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
-import { retentionFloor } from '../../domain/retention.ts'
+import { type Floor, type FloorAt, longestFloor, retentionFloor } from '../../domain/retention.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { readHeader } from '../../signing/header-reader.ts'
 import { ArchiveMissingError, requireBodies } from '../../store/archive-missing-error.ts'
@@ -176,10 +176,21 @@ export class Erasures implements AsyncDisposable {
     const at = { tenant, classes, nowMs: nowMs() }
     for (const run of new Set(ids.flatMap((id) => this.#subjects.runsOf(id)))) {
       const row = floors.list.row(tenant, run)
-      const floor = row && retentionFloor(row, at)
+      const floor = row === undefined ? await this.#unlistedFloor(run, at) : retentionFloor(row, at)
       if (floor === undefined) continue
       const detail = `the class of retention ${floor.class} keeps the run ${run} until ${floor.until}: nothing was erased; ask again then, or change the class`
       return refusal('retention-floor', detail, { evidence: { run, ...floor } })
+    }
+    return undefined
+  }
+
+  /** A run whose beginning cannot be read is not listed, and may be of any class. Undefined also for a key whose first event was never written. */
+  async #unlistedFloor(run: string, at: FloorAt): Promise<Floor | undefined> {
+    const pages = this.#deps.store.readStream(runStream(at.tenant, run), { direction: 'backwards' })
+    for await (const [last] of pages) {
+      if (last === undefined) continue
+      const read = readHeader(last.header)
+      return longestFloor(read.ok ? read.header.time : '', at)
     }
     return undefined
   }

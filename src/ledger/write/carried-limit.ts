@@ -7,28 +7,34 @@ import { refused } from './write-refusals.ts'
 /** Number of other runs of the tenant that workers carry now, at most `limit`. */
 type CountCarried = (tenant: string, of: { readonly except: string; readonly limit: number }) => Promise<number>
 
+/** Whether the run can still be taken under this fence; otherwise a request to take it is a repeat, or is refused for another reason. */
+type IsFree = (caller: Caller, runId: string, fence: number) => Promise<boolean>
+
 /** Requests of one tenant with a limit follow one another in this process, so that each counts what those before it took. */
 export class CarriedLimit {
   readonly #count: CountCarried
+  readonly #isFree: IsFree
   /** The end of the last request of each tenant; those of tenants without one are removed. */
   readonly #last = new Map<string, Promise<unknown>>()
 
-  constructor(count: CountCarried) {
+  constructor(count: CountCarried, isFree: IsFree) {
     this.#count = count
+    this.#isFree = isFree
   }
 
   /** `take` once there is room; undefined if the command has no limit. */
   within(
-    { tenant }: Caller,
+    caller: Caller,
     { runId, command }: { readonly runId: string; readonly command: Command },
     take: () => Promise<Outcome>,
   ): Promise<Outcome> | undefined {
-    const atMost = command.kind === 'start' ? command.body.worker?.perTenant : undefined
-    if (atMost === undefined) return undefined
+    const { perTenant: atMost, fence } = (command.kind === 'start' ? command.body.worker : undefined) ?? {}
+    if (atMost === undefined || fence === undefined) return undefined
+    const { tenant } = caller
     const before = this.#last.get(tenant) ?? Promise.resolve()
     const taken = before.then(async () => {
       const carried = await this.#count(tenant, { except: runId, limit: atMost })
-      return carried >= atMost ? refused(full(atMost)) : take()
+      return carried >= atMost && (await this.#isFree(caller, runId, fence)) ? refused(full(atMost)) : take()
     })
     const over: Promise<void> = taken.then(
       () => this.#ended(tenant, over),

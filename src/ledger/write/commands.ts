@@ -30,7 +30,11 @@ export function createCommands({
   list,
   ...rest
 }: Omit<CommandDeps, 'limit'> & { readonly list: Pick<RunList, 'carried'> }): Pick<Ledger, 'execute' | 'executeBatch'> {
-  const deps = { ...rest, limit: new CarriedLimit((...of) => list.carried(...of)) }
+  const isFree = async (caller: Caller, runId: string, fence: number): Promise<boolean> => {
+    const found = await rest.queries.read(caller, runId, (state) => state.status === 'open' && state.fence === fence)
+    return found.ok && found.value
+  }
+  const deps = { ...rest, limit: new CarriedLimit((...of) => list.carried(...of), isFree) }
   return {
     // Not async: a promise that resolves to another one costs three more turns.
     execute: <C extends Command>(caller: Caller, runId: string, command: C, info: RequestInfo) =>

@@ -1,6 +1,7 @@
 /** @module The views' file: tables that are rebuilt from the event store if they are lost, damaged or of another version. */
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type {
+  Carried,
   CarriedFilter,
   DueFilter,
   DuePlace,
@@ -126,8 +127,9 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     return times.sort()[0]
   }
 
-  carriedUntil({ tenant, at, except, limit }: CarriedFilter): readonly string[] {
-    return this.#statements.carriedUntil.all({ tenant, at, except: except ?? null, limit })
+  carried({ tenant, at, except, limit }: CarriedFilter): Carried {
+    const found = this.#statements.carried.get({ tenant, at, except: except ?? null, limit })
+    return found ?? { count: 0, firstEnd: null }
   }
 
   note(name: string): string | undefined {
@@ -221,10 +223,9 @@ function prepareStatements(db: Database) {
       .prepare<unknown[], string>(`SELECT due_at FROM runs INDEXED BY runs_due
         WHERE tenant = @tenant AND name = @name AND due_at IS NOT NULL AND due_at > @dueBy AND ${ANY_VERSION} ORDER BY due_at LIMIT 1`)
       .pluck(),
-    carriedUntil: db
-      .prepare<unknown[], string>(`SELECT carried_until FROM runs INDEXED BY runs_carried
-        WHERE tenant = @tenant AND carried_until > @at AND (@except IS NULL OR run_id <> @except) ORDER BY carried_until LIMIT @limit`)
-      .pluck(),
+    carried: db.prepare<unknown[], Carried>(`SELECT count(*) AS count, min(carried_until) AS firstEnd
+      FROM (SELECT carried_until FROM runs INDEXED BY runs_carried
+        WHERE tenant = @tenant AND carried_until > @at AND (@except IS NULL OR run_id <> @except) ORDER BY carried_until LIMIT @limit)`),
     callsInDoubt: db
       .prepare<unknown[], number>(
         `SELECT sum(in_doubt_calls) FROM

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { open } from '../../../src/agent/open.ts'
@@ -12,7 +13,7 @@ import { type TempFolder, tempFolder } from '../../support/temp-folder.ts'
 import { within } from '../../support/within.ts'
 import { bodyOf, isOnce, LOOPS } from './client-loops.ts'
 
-const CHILD = new URL('served-child.js', import.meta.url).pathname
+const CHILD = fileURLToPath(new URL('served-child.js', import.meta.url))
 const TURNS = rounds(4, 8, 60)
 const DEATHS = rounds(3, 5, 20)
 const VICTIMS = ['server', 'agent', 'both'] as const

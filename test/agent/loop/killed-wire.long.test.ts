@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { cleanEnv, collected, endOf, spawnTracked } from '../../support/command-line.ts'
@@ -12,7 +13,7 @@ import { isOnce } from './client-loops.ts'
 import { type Bill, type Loopback, loopbackProvider } from './loopback-provider.ts'
 import { WIRE_LOOPS } from './wire-loops.ts'
 
-const CHILD = new URL('wire-child.js', import.meta.url).pathname
+const CHILD = fileURLToPath(new URL('wire-child.js', import.meta.url))
 const TURNS = rounds(6, 60, 120)
 const TURNS_MANY = rounds(6, 300)
 const DEATHS = rounds(2, 5, 20)

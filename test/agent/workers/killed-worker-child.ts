@@ -1,6 +1,7 @@
 /**
  * @module A worker that dies whenever its parent likes, and stops in order on SIGTERM: `killed-worker-child.js FOLDER URL TOKEN`. What it does outside is a line
- * in the file `effects`: the key of the call, the run, and what was done. The code of the run `broken` asks for another wait in each life, and so diverges.
+ * in the file `effects`: the key of the call, the run, and what was done. The code of the run `broken` asks for another wait in each life, and so diverges. Its
+ * wait is long enough to be left before it ends.
  */
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
@@ -39,7 +40,7 @@ const worker = cs.worker({
       await ship({ order })
       return `${order} to ${to}`
     },
-    broken: async (run: Run) => run.waitFor(`life-${randomUUID()}`, { until: 20 }),
+    broken: async (run: Run) => run.waitFor(`life-${randomUUID()}`, { until: 1_000 }),
   },
   concurrency: 4,
   holdMs: 2_000,

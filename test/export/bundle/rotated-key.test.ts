@@ -1,6 +1,7 @@
 /** @module A bundle of a log whose key was rotated: whoever holds an earlier key gets to the one that signed, and nobody else does. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { noteVerifier } from '../../../src/merkle/note-key.ts'
@@ -188,7 +189,7 @@ test('verify.mjs takes a file with the keys of both times', async ({ before, aft
     ['after.tar', after],
   ] as const) {
     writeFileSync(folder.file(name), bundle)
-    const verifier = new URL('../../../src/verify/bundle/verify.mjs', import.meta.url).pathname
+    const verifier = fileURLToPath(new URL('../../../src/verify/bundle/verify.mjs', import.meta.url))
     const { code, stdout } = await runCommand(['node', verifier, folder.file(name), '--key', folder.file('keys')])
     assert.is(code, 0, stdout)
   }

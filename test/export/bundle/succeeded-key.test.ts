@@ -2,6 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { cosigner, NOTE_TYPES, noteSigner, noteVerifier } from '../../../src/merkle/note-key.ts'
@@ -163,7 +164,7 @@ test('keys pin keeps the succession for countersign verify and for verify.mjs; a
   }
   const refused = await run('verify', stolen, ...pins)
   assert.equal([refused.code, /UNVERIFIABLE {2}succeeded-key/.test(refused.stdout)], [3, true])
-  const verifier = new URL('../../../src/verify/bundle/verify.mjs', import.meta.url).pathname
+  const verifier = fileURLToPath(new URL('../../../src/verify/bundle/verify.mjs', import.meta.url))
   const alone = await runCommand(['node', verifier, stolen, '--key', known])
   assert.equal([alone.code, /UNVERIFIABLE {2}succeeded-key/.test(alone.stdout)], [3, true])
 

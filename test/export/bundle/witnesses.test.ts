@@ -1,5 +1,6 @@
 import { type KeyObject, randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { cosigner, NOTE_TYPES, type NoteSigner, noteSigner, noteVerifier } from '../../../src/merkle/note-key.ts'
@@ -27,7 +28,7 @@ interface Context {
 
 const test = suite<Context>('export: witnesses of a bundle')
 const SECONDS = 1_780_000_000
-const VERIFIER = new URL('../../../src/verify/bundle/verify.mjs', import.meta.url).pathname
+const VERIFIER = fileURLToPath(new URL('../../../src/verify/bundle/verify.mjs', import.meta.url))
 
 const newKey = (): KeyObject => createLedgerKeys(new Date().toISOString(), randomBytes).checkpointKey
 const keys = { ann: newKey(), ben: newKey(), eve: newKey() }

@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { HoldAnswer } from '../../../schemas/answers/holds.ts'
 import type { PlaceHold } from '../../../schemas/hold.ts'
-import { ledgerStream } from '../../../schemas/names.ts'
+import { ledgerStream, runStream } from '../../../schemas/names.ts'
 import type { RetentionClass } from '../../../schemas/retention.ts'
 import type { Refusal } from '../../../src/domain/refusal.ts'
 import { Sealer } from '../../../src/ledger/identity/sealer.ts'
@@ -14,6 +14,8 @@ import { openSqliteSubjects } from '../../../src/store/sqlite/sqlite-subjects.ts
 import type { SubjectStore } from '../../../src/store/subject-store.ts'
 import { collect } from '../../support/records.ts'
 import { alice, ownCaller, type TestLedger, testLedger } from '../../support/test-ledger.ts'
+import { openTestStore } from '../../support/test-store.ts'
+import { wrapStore } from '../../support/wrap-store.ts'
 
 const test = suite('legal holds')
 
@@ -92,6 +94,27 @@ test('nothing of a subject is erased before the term of a class of retention tha
   await recorded(t, 'two', 'later')
   t.clock.nowMs += 10 * 86_400_000
   assert.equal(await erasing(t.ledger, 'later'), ['erased'], 'the term is over')
+})
+
+test('a run that is not listed, as its beginning cannot be read, is kept as long as the longest class that may be its own (LIFE-59)', async () => {
+  const inner = await openTestStore()
+  const stream = runStream(alice.tenant, 'one')
+  const readAll: EventStore['readAll'] = async function* (options) {
+    for await (const page of inner.readAll(options))
+      yield page.map((record) => ({ ...record, ...(record.stream === stream && { data: '{' }) }))
+  }
+  const classes: readonly RetentionClass[] = [
+    { class: 'one-day', match: { name: 'r' }, keep: { atLeast: 1, atMost: 20 }, action: 'archive' },
+    { class: 'elsewhere', tenant: 'other', keep: { atLeast: 15, atMost: 20 }, action: 'archive' },
+    { class: 'ten-days', match: { name: 'x' }, keep: { atLeast: 10, atMost: 20 }, action: 'archive' },
+  ]
+  await using t = await testLedger({ store: wrapStore(inner, { readAll }), retention: () => classes })
+  await recorded(t, 'one', 's')
+  const early = await t.ledger.subjects.erase(alice, 's', REQUEST)
+  const { code, evidence }: Partial<Refusal> = early.ok ? {} : early.refusal
+  assert.equal([code, evidence?.class, evidence?.run], ['retention-floor', 'ten-days', 'one'])
+  t.clock.nowMs = Date.parse(String(evidence?.until))
+  assert.equal(await erasing(t.ledger, 's'), ['erased'])
 })
 
 const undying = (store: SubjectStore): SubjectStore =>

@@ -38,8 +38,11 @@ export function placeKind(key: string, isEntities: boolean): PlaceKind {
   if (made !== undefined) return made
   const words = keyWords(key)
   const last = words.at(-1) ?? ''
-  const isMoving = isStateKey(words) || isCounterKey(words) || isClockKey(words)
-  const kind = { words, isEntities, isMoving, isCode: isEntities || CODES.has(last), unit: unitOf(words, last) }
+  const isCounter = isCounterKey(words)
+  const isMoving = isCounter || isStateKey(words) || isClockKey(words)
+  // `retry_no` counts, `order_no` is a code.
+  const isCode = isEntities || (CODES.has(last) && !isCounter)
+  const kind = { words, isEntities, isMoving, isCode, unit: unitOf(words, last) }
   if (known.size >= MEMO_MAX) known.clear()
   known.set(key, kind)
   return kind

@@ -20,7 +20,7 @@ const CLOCK_ACTIONS: ReadonlySet<string> = new Set(
 
 /** Words for work done, in an agent's own bookkeeping. */
 const WORKED_OFF: ReadonlySet<string> = new Set(
-  'steps ticks hops calls done completed handled delivered inspected checked counted measured read sent reviewed translated sold scanned'.split(
+  'steps ticks hops calls done completed handled delivered inspected counted measured read sent reviewed translated sold scanned'.split(
     ' ',
   ),
 )

@@ -123,15 +123,15 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     [0.44704, 'mph'],
   ],
   concentration: [
-    [1e-6, 'ug/L', 'ug/l', 'µg/L', 'µg/l', 'μg/L', 'μg/l'],
-    [1e-3, 'mg/L', 'mg/l'],
-    [1e-2, 'mg/dL', 'mg/dl'],
+    [1e-6, 'ug/l', 'µg/l', 'μg/l'],
+    [1e-3, 'mg/l'],
+    [1e-2, 'mg/dl'],
     [1, 'g/L', 'g/l'],
-    [10, 'g/dL', 'g/dl'],
+    [10, 'g/dl'],
   ],
   amount: [
-    [1e-3, 'umol/L', 'umol/l', 'µmol/L', 'µmol/l', 'μmol/L', 'μmol/l'],
-    [1, 'mmol/L', 'mmol/l'],
+    [1e-3, 'umol/l', 'µmol/l', 'μmol/l'],
+    [1, 'mmol/l'],
   ],
   rate: [
     [1e3, 'kbps', 'kbit/s'],
@@ -182,10 +182,8 @@ const NAMED: ReadonlyMap<string, string> = new Map([
 ])
 const SCALES: ReadonlyMap<string, number> = new Map([
   ['k', 1e3],
-  ['K', 1e3],
   ['thousand', 1e3],
   ['m', 1e6],
-  ['M', 1e6],
   ['mn', 1e6],
   ['million', 1e6],
   ['bn', 1e9],

@@ -55,7 +55,7 @@ const TABLES: readonly Table[] = [
   },
   {
     table: 'meaning/rising COUNT',
-    words: 'count counter total',
+    words: 'count counter no number total',
     silent: (word) => [fact(`retry_${word}`, 3, 4)],
     said: (word) => [fact(`retry_${word}`, 4, 3), fact(`beds_${word}`, 3, 4)],
   },
