@@ -302,9 +302,9 @@ test('an event whose body is in an archive that is elsewhere is given up, and na
   await eventually(() => (deliveries.stats().delivered === 1 ? true : undefined), 'the one whose body is there')
   const { delivered, givenUp, undelivered } = deliveries.stats()
   assert.equal([at.received.map(({ body }) => body.type), delivered, givenUp, undelivered], [['wait.started'], 1, 1, 0])
-  const [{ fields, message } = { fields: {}, message: '' }] = deliveries.logged.filter(({ level }) => level === 'error')
-  assert.is(fields.type, 'approval.requested')
-  assert.match(message, /by hand/)
+  const [said] = deliveries.logged.filter(({ level }) => level === 'error')
+  assert.is(said?.fields.type, 'approval.requested')
+  assert.match(said?.message ?? '', /by hand/)
 })
 
 test('an event that somebody altered in the store is announced to nobody: the webhook signs what the ledger sealed (HTTP-14, A204)', async () => {
