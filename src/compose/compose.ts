@@ -113,7 +113,6 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     const files = opened.add(openFollowingFiles(settings, { keys, log, store, memoryBytes: memory.totalBytes }))
     const { views, indexing } = files
     const logs = { store: files.logs, ...logSettings(settings), ...dialled.ofLogs }
-    const audit = { onlyIfAsked: settings.auditIfAsked === true, waitMs: settings.auditWaitMs }
     const subjects = isOnServer(settings.store) ? undefined : opened.add(openSubjects(settings))
     let created: Ledger | undefined
     const readers = openReaders(settings, log, { index: files.audit, indexing, ledger: () => created })
@@ -124,7 +123,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
       log,
       logs,
       ...{ subjects, erasures: subjects && openErasures(settings, keys) },
-      audit: { index: files.audit, ...audit, remote: readers },
+      audit: { index: files.audit, ...auditSettings(settings), remote: readers },
       memory,
       work,
       ...(indexing && { indexing: (host) => indexing.begin(host) }),
@@ -148,6 +147,10 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     await opened.close()
     throw error
   }
+}
+
+function auditSettings({ auditIfAsked, auditWaitMs }: Settings) {
+  return { onlyIfAsked: auditIfAsked === true, waitMs: auditWaitMs }
 }
 
 /** The files of classes and policies that are read again when they change. */

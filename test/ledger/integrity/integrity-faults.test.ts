@@ -17,9 +17,7 @@ const faultOf = (tenant: string, revision: number): FaultRow => ({
 function full(recorded: string[]): IntegrityFaults {
   const rows = [...Array.from({ length: 1_000 }, (_, revision) => faultOf('acme', revision)), faultOf('beta', 7)]
   const faults: ViewStore['faults'] = ({ tenant, stream, limit }) =>
-    rows
-      .filter((row) => (tenant ?? row.tenant) === row.tenant && (stream ?? row.stream) === row.stream)
-      .slice(0, limit)
+    rows.filter((row) => (tenant ?? row.tenant) === row.tenant && (stream ?? row.stream) === row.stream).slice(0, limit)
   const deps = {
     store: openMemoryStore(),
     views: { faults, checkpoint: () => undefined },
