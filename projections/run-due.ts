@@ -71,14 +71,19 @@ interface Kind {
   readonly isProgress: boolean
   /** A run may be due because of it, before the time that was known. */
   readonly mayMakeDue: boolean
+  /** Workers may carry one run less after it: it ended or was left, or a program without a hold resumed it. */
+  readonly mayMakeRoom: boolean
 }
 
-const COMES = { isOwn: false, isProgress: false, mayMakeDue: true } as const satisfies Kind
-const OF_OTHERS = { isOwn: false, isProgress: false, mayMakeDue: false } as const satisfies Kind
-const BEGINS = { isOwn: true, isProgress: true, mayMakeDue: true } as const satisfies Kind
-const PROGRESS = { isOwn: true, isProgress: true, mayMakeDue: false } as const satisfies Kind
-const LEFT = { isOwn: true, isProgress: false, mayMakeDue: true } as const satisfies Kind
-const HELD = { isOwn: true, isProgress: false, mayMakeDue: false } as const satisfies Kind
+const NOTHING = { isOwn: false, isProgress: false, mayMakeDue: false, mayMakeRoom: false } as const satisfies Kind
+const COMES = { ...NOTHING, mayMakeDue: true } as const satisfies Kind
+const OF_OTHERS = NOTHING
+const PROGRESS = { ...NOTHING, isOwn: true, isProgress: true } as const satisfies Kind
+const BEGINS = { ...PROGRESS, mayMakeDue: true } as const satisfies Kind
+const ENDS = { ...PROGRESS, mayMakeRoom: true } as const satisfies Kind
+const HELD = { ...NOTHING, isOwn: true } as const satisfies Kind
+const TAKEN = { ...HELD, mayMakeRoom: true } as const satisfies Kind
+const LEFT = { ...TAKEN, mayMakeDue: true } as const satisfies Kind
 
 const KINDS = {
   ...eachOf(COMES, 'SignalReceived', 'ApprovalGranted', 'ApprovalDenied', 'ToolCallResolved'),
@@ -87,7 +92,8 @@ const KINDS = {
   // The end of a wait or of an approval may be met by others first.
   ...eachOf(BEGINS, 'RunStarted', 'WaitEnded', 'ApprovalExpired'),
   ...eachOf(LEFT, 'RunLeft'),
-  ...eachOf(HELD, 'RunResumed', 'RunCarried'),
+  ...eachOf(TAKEN, 'RunResumed'),
+  ...eachOf(HELD, 'RunCarried'),
   ...eachOf(PROGRESS, 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'JudgementRecorded'),
   ...eachOf(PROGRESS, 'SnapshotTaken', 'RunRewound', 'ApprovalRequested', 'WaitStarted', 'SignalPassedOver'),
   ...eachOf(PROGRESS, 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
@@ -95,13 +101,22 @@ const KINDS = {
   ...eachOf(PROGRESS, 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
   ...eachOf(PROGRESS, 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
   ...eachOf(PROGRESS, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined', 'ChildRunStarted'),
-  ...eachOf(PROGRESS, 'RunCompleted', 'RunFailed', 'RunCompensated'),
+  ...eachOf(ENDS, 'RunCompleted', 'RunFailed', 'RunCompensated'),
 } satisfies { readonly [T in RunEventType]: Kind }
 
 /** Whether an event of this type may make a run due before the time that was known. A type of a later version does not. */
 export function mayMakeDue(type: string): boolean {
+  return kindOf(type)?.mayMakeDue === true
+}
+
+/** Whether workers that carry as many runs of a tenant as they may can carry one more after an event of this type. */
+export function mayMakeRoom(type: string): boolean {
+  return kindOf(type)?.mayMakeRoom === true
+}
+
+function kindOf(type: string): Kind | undefined {
   const kinds: Readonly<Record<string, Kind>> = KINDS
-  return Object.hasOwn(kinds, type) && kinds[type]?.mayMakeDue === true
+  return Object.hasOwn(kinds, type) ? kinds[type] : undefined
 }
 
 const DUE_FOLDS = {

@@ -1,6 +1,5 @@
 /** @module Waits until a worker has a run to carry on; an idle wait reads nothing but the events that may end it (RUN-222). */
-import { mayMakeDue } from '../../../projections/run-due.ts'
-import { type RunEventType, typesThat } from '../../../schemas/events.ts'
+import { mayMakeDue, mayMakeRoom } from '../../../projections/run-due.ts'
 import type { Caller, DueQuery, DueRuns, Ledger } from '../ledger.ts'
 import type { RunList } from './run-list.ts'
 
@@ -49,14 +48,6 @@ async function firstDue({ list, history }: DueRunsDeps, { caller, query }: Asked
     if (!goesOn || over.aborted) return found
   }
 }
-
-/** Types of events after which workers may carry one run less: it has ended or is left, or a program without a hold has resumed it. */
-const ROOM: ReadonlySet<string> = new Set([
-  ...typesThat(({ changes }) => changes.run !== undefined && changes.run !== 'open'),
-  ...(['RunLeft', 'RunResumed'] satisfies RunEventType[]),
-])
-
-const mayMakeRoom = (type: string): boolean => ROOM.has(type)
 
 interface Waiting {
   readonly atMostMs: number

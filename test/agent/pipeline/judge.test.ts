@@ -85,6 +85,7 @@ for (const { name, open } of HOMES) {
           rule: 'judged',
           severity: 'error',
           path: '/notes',
+          inHandoff: '/payload/notes',
           message: 'the notes deny an allergy',
           supersede: { path: '/notes', reason: '' },
         },

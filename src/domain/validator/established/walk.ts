@@ -37,6 +37,14 @@ export function changed(
   sink.change({ kind: 'changed', place, afterPlace, before, after, rules })
 }
 
+export function reordered(
+  { sink, place, afterPlace }: Walk,
+  [before, after]: readonly [Json, Json],
+  { rules }: Here,
+): void {
+  sink.change({ kind: 'reordered', place, afterPlace, before, after, rules })
+}
+
 export function removed({ sink, place }: Walk, before: Json, { rules }: Here): void {
   sink.change({ kind: 'removed', place, afterPlace: undefined, before, after: undefined, rules })
 }
