@@ -46,7 +46,7 @@ export async function acknowledgeLoss(args: Arguments): Promise<number> {
 async function acknowledgeAll(args: Arguments, reason: string): Promise<number> {
   if (args.text('stream') !== undefined || args.text('revision') !== undefined)
     throw usageFailure('--all: without --stream and --revision')
-  await using losses = await openLosses(args, 'admin')
+  await using losses = await openLosses(args, 'admin', 'audit:read')
   const done = new Set<string>()
   // Since the last acknowledgement, behind which another one may be taken.
   const refused = new Map<string, string>()
@@ -90,11 +90,11 @@ interface Losses extends AsyncDisposable {
 }
 
 /** Of a running ledger, or of the store itself, which is opened although a start of the server would be refused (LOG-73). */
-async function openLosses(args: Arguments, scope: string): Promise<Losses> {
+async function openLosses(args: Arguments, ...scopes: readonly string[]): Promise<Losses> {
   const settings = { ...args.settings, acknowledges: true }
   const tenant = args.text('tenant') ?? 'default'
   if (tenant === SYSTEM_TENANT && args.text('url') === undefined) return openSystemLosses(settings)
-  const api = await openWritingApi(args, { scopes: [scope] }, settings)
+  const api = await openWritingApi(args, { scopes }, settings)
   return {
     list: () => api.get('/v1/losses'),
     acknowledge: (asked) => api.post('/v1/losses/acknowledge', { ...asked }),
