@@ -124,7 +124,8 @@ onStore(
     const end = before.filter(({ stream }) => stream === two).at(-1)
     if (end === undefined) throw new Error('no event')
     await at.lossy.remove(end)
-    assert.is((await verdict(at)).verdict, 'TAMPERED')
+    // Without log.db nothing knows the end of a stream on EventStoreDB.
+    assert.is((await verdict(at)).verdict, testStoreKind() === 'eventstoredb' ? 'VERIFIED' : 'TAMPERED')
     {
       await using ledger = await opened(at)
       await ledger.logs.publish()

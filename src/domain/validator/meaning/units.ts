@@ -70,7 +70,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     [1e-3, 'ml', 'mL', 'millilitre', 'millilitres', 'milliliter', 'milliliters'],
     [1e-2, 'cl', 'cL'],
     [0.1, 'dl', 'dL'],
-    [1, 'l', 'L', 'litre', 'litres', 'liter', 'liters'],
+    [1, 'l', 'litre', 'litres', 'liter', 'liters'],
     [100, 'hl', 'hL', 'hectolitre', 'hectolitres', 'hectoliter', 'hectoliters'],
   ],
   ratio: [

@@ -88,47 +88,6 @@ for (const [what, make] of Object.entries(HOSTILE)) {
 /** Steps between two pauses, at most: some 20 ms on a slow machine. */
 const PIECE_MAX_STEPS = 200_000
 
-/** A context as agents hand it over: many orders with their lines, of which one in fifty changes. */
-const ORDINARY = (): readonly [Json, Json] => {
-  const order = (i: number, qty: number): JsonObject => ({
-    ...{
-      id: `A-${1000 + i}`,
-      customer: `Customer ${i}`,
-      placed: `2026-01-${10 + (i % 18)}`,
-      status: 'pending',
-      total: 17.5 * qty,
-    },
-    lines: list(3, (j) => ({
-      sku: `S-${i}-${j}`,
-      qty: qty + j,
-      price: 4.25 + j,
-      note: 'as it was agreed on the telephone',
-    })),
-  })
-  return [many(1_100, (i) => order(i, 11)), many(1_100, (i) => order(i, i % 50 === 0 ? 12 : 11))]
-}
-
-/** Steps for each character of both contexts, so that documents of different sizes can be compared. */
-function stepsPerCharacter([before, after]: readonly [Json, Json]): number {
-  const pauses = new Pauses()
-  const judging = judgeHandoff({ before: { facts: before }, after: { facts: after }, policy }, pauses)
-  while (judging.next().done !== true);
-  return pauses.total / (JSON.stringify(before).length + JSON.stringify(after).length)
-}
-
-/** The most that a hostile context may cost more than an ordinary one of its size. */
-const HOSTILE_RATIO_MAX = 2.4
-
-test('a hostile context takes few more steps than an ordinary one of its size (JUD-100)', () => {
-  const ordinary = stepsPerCharacter(ORDINARY())
-  const ratios = Object.entries(HOSTILE).map(([what, make]) => ({ what, ratio: stepsPerCharacter(make()) / ordinary }))
-  for (const { what, ratio } of ratios) console.log(`${what}: ${ratio.toFixed(2)} times an ordinary context`)
-  assert.equal(
-    ratios.filter(({ ratio }) => ratio > HOSTILE_RATIO_MAX),
-    [],
-  )
-})
-
 /** Judged by three answers to one question: neither, and the contexts themselves, before and after. */
 function judgedInPieces([before, after]: readonly [Json, Json]): { readonly pieces: number; readonly most: number } {
   const evidence = emptyEvidence(7)
