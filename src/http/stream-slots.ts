@@ -17,13 +17,16 @@ export const STREAM_BYTES = {
 
 export type StreamKind = keyof typeof STREAM_BYTES
 
+/** The rest is for reads that end by themselves, so that those who wait cannot keep away those that they wait for. */
+const WAITING_SHARE = 3 / 4
+
 /** Releases the slot; a second call has no effect. */
 type Release = () => void
 
 export interface StreamSlots {
   /**
-   * Takes a slot, or returns the reason why there is none: the tenant has too many, or all streams together use up their memory. `heldBytes` is the memory that
-   * this stream holds in addition to others of its kind.
+   * Takes a slot, or returns the reason why there is none: the tenant has too many, or too many tails, or all streams together use up their memory. `heldBytes`
+   * is the memory that this stream holds in addition to others of its kind.
    */
   acquire(tenant: string, kind: StreamKind, heldBytes?: number): Release | 'too-many-streams' | 'overloaded'
   /** Slots in use, of all tenants. */
@@ -32,12 +35,13 @@ export interface StreamSlots {
 
 export function createStreamSlots(perTenant: number, memory: MemoryAccount): StreamSlots {
   const used = new Map<string, number>()
+  const waiting = new Map<string, number>()
+  const waitingMost = Math.ceil(perTenant * WAITING_SHARE)
   let open = 0
-  const change = (tenant: string, by: number): void => {
+  const change = (tenant: string, kind: StreamKind, by: number): void => {
     open += by
-    const now = (used.get(tenant) ?? 0) + by
-    if (now === 0) used.delete(tenant)
-    else used.set(tenant, now)
+    add(used, tenant, by)
+    if (kind === 'tail') add(waiting, tenant, by)
   }
   /** One stream takes at most half of the share: in addition to open tails, one is possible on any machine, but never three at once. */
   const bytesOf = (kind: StreamKind, heldBytes: number): number =>
@@ -45,12 +49,13 @@ export function createStreamSlots(perTenant: number, memory: MemoryAccount): Str
   return {
     acquire: (tenant, kind, heldBytes = 0) => {
       if ((used.get(tenant) ?? 0) >= perTenant) return 'too-many-streams'
+      if (kind === 'tail' && (waiting.get(tenant) ?? 0) >= waitingMost) return 'too-many-streams'
       const release = memory.take(bytesOf(kind, heldBytes), tenant)
       if (release === undefined) return 'overloaded'
-      change(tenant, 1)
+      change(tenant, kind, 1)
       let isHeld = true
       return () => {
-        if (isHeld) change(tenant, -1)
+        if (isHeld) change(tenant, kind, -1)
         isHeld = false
         release()
       }
@@ -59,4 +64,10 @@ export function createStreamSlots(perTenant: number, memory: MemoryAccount): Str
       return open
     },
   }
+}
+
+function add(counts: Map<string, number>, tenant: string, by: number): void {
+  const now = (counts.get(tenant) ?? 0) + by
+  if (now === 0) counts.delete(tenant)
+  else counts.set(tenant, now)
 }

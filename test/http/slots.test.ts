@@ -66,6 +66,28 @@ for (const path of ['/v1/events', '/v1/runs/r/events']) {
   })
 }
 
+test('those who wait leave slots to reads that end by themselves (HTTP-90)', () => {
+  for (const [perTenant, waiting] of [
+    [64, 48],
+    [4, 3],
+    [2, 2],
+    [1, 1],
+  ] as const) {
+    const slots = createStreamSlots(perTenant, new MemoryAccount(1_000 * MIB))
+    const held = Array.from({ length: waiting }, () => slots.acquire('a', 'tail'))
+    assert.ok(held.every((release) => typeof release === 'function'))
+    assert.is(slots.acquire('a', 'tail'), 'too-many-streams')
+    assert.type(slots.acquire('b', 'tail'), 'function')
+    const reads = Array.from({ length: perTenant - waiting }, () => slots.acquire('a', 'page'))
+    assert.ok(reads.every((release) => typeof release === 'function'))
+    assert.is(slots.acquire('a', 'page'), 'too-many-streams')
+    const [first] = held
+    if (typeof first === 'function') for (const _ of [1, 2]) first()
+    assert.type(slots.acquire('a', 'tail'), 'function')
+    assert.is(slots.acquire('a', 'tail'), 'too-many-streams')
+  }
+})
+
 test('what an answer in a bundle may remember is counted, and one stream takes half of the share at most (HTTP-34)', () => {
   const account = new MemoryAccount(100 * MIB)
   const slots = createStreamSlots(8, account)

@@ -1,8 +1,11 @@
 /** @module Starts a run for a worker to carry on, and waits for the end of a run (RUN-220, RUN-221). */
+import { LedgerError } from '../../client/errors.ts'
+import { pause } from '../../client/transport.ts'
 import { onAbort } from '../../resources/linked-signal.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
 import { aName, aSignal, checkOptions, type OptionRules } from '../option-rules.ts'
 import { checkStart } from '../runtime/check-run.ts'
+import type { RunEvent } from '../runtime/connection.ts'
 import { type Home, recordedEnd } from '../runtime/live-run.ts'
 import { type StartOptions, startRequest } from '../runtime/run-options.ts'
 
@@ -47,23 +50,52 @@ function timeOf(after: StartOptions['after']): string {
   return new Date(ms).toISOString()
 }
 
+const ENDS = { completed: 'RunCompleted', failed: 'RunFailed', compensated: 'RunCompensated' } as const
+
 /** How an event of this type ends a run; undefined if it does not. */
-function endBy(type: string): 'completed' | 'failed' | 'compensated' | undefined {
-  if (type === 'RunCompleted') return 'completed'
-  if (type === 'RunFailed') return 'failed'
-  return type === 'RunCompensated' ? 'compensated' : undefined
+function endBy(type: string): keyof typeof ENDS | undefined {
+  return (Object.keys(ENDS) as (keyof typeof ENDS)[]).find((status) => ENDS[status] === type)
+}
+
+/** How long a run is left alone between two looks at it. */
+const LOOK_MS = 500
+const LOOK_MAX_MS = 5_000
+
+/** Events of the run, its end among them. Where the tenant has no slot for one more tail, the run is looked at again and again. */
+async function* eventsToEnd(
+  { connection }: Pick<Home, 'connection'>,
+  runId: string,
+  signal: AbortSignal,
+): AsyncGenerator<Pick<RunEvent, 'type' | 'data'>, void> {
+  for (let pauseMs = LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, LOOK_MAX_MS)) {
+    try {
+      return yield* connection.tail({ runId, signal })
+    } catch (error) {
+      if (!isNoSlot(error)) throw error
+    }
+    const { status } = await connection.run(runId)
+    if (status !== 'open') return yield* connection.events(runId, ENDS[status])
+    await pause(pauseMs, signal).catch(() => undefined)
+    if (signal.aborted) return
+  }
+}
+
+function isNoSlot(error: unknown): boolean {
+  return error instanceof LedgerError && error.code === 'too-many-streams'
 }
 
 /** Resolves with the output. Throws `run-failed`, `run-rolled-back`. */
 export async function resultOf(home: Home, runId: string, options: ResultOptions = {}): Promise<unknown> {
   checkOptions('cs.result', options, RESULT)
+  if (typeof runId !== 'string' || runId === '')
+    throw new AgentError('invalid-option', 'cs.result takes the id of a run, a text that is not empty')
   const { connection } = home
   const { signal } = options
   signal?.throwIfAborted()
   const over = new AbortController()
   const leave = signal && onAbort(signal, () => over.abort())
   try {
-    for await (const { type, data } of connection.tail({ runId, signal: over.signal })) {
+    for await (const { type, data } of eventsToEnd(home, runId, over.signal)) {
       const status = endBy(type)
       if (status === undefined) continue
       const { redacted: outputRedacted, ...ended } = data

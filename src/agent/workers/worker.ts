@@ -7,6 +7,7 @@ import { tell } from '../calls/tell.ts'
 import { AgentError } from '../errors.ts'
 import {
   aList,
+  aName,
   anObject,
   aSignal,
   callable,
@@ -85,6 +86,8 @@ const WAIT_SECONDS = 20
 const NAMES_MAX = 64
 const NAMES_MAX_CHARS = 4_096
 const PAGE_MAX = 500
+/** Of a name in a message. */
+const SHOWN_CHARS = 64
 /** The pause after an answer that brought nothing and did not wait either. */
 const PAUSE_MS = 1_000
 const AGAIN_MS = 200
@@ -100,11 +103,24 @@ const VERSION = /^[A-Za-z0-9._+-]{1,64}$/
 export function startWorker(home: Home, options: WorkerOptions): Worker {
   checkOptions('cs.worker', options, WORKER, ['runs'])
   const names = Object.keys(options.runs)
-  if (names.length === 0 || names.length > NAMES_MAX || names.join().length > NAMES_MAX_CHARS)
+  if (
+    Array.isArray(options.runs) ||
+    names.length === 0 ||
+    names.length > NAMES_MAX ||
+    names.join().length > NAMES_MAX_CHARS
+  )
     throw new AgentError(
       'invalid-option',
       `cs.worker: runs has the code of 1 to ${NAMES_MAX} short names: { order, refund }`,
     )
+  for (const name of names) {
+    const shown = JSON.stringify(name.slice(0, SHOWN_CHARS))
+    const misnamed = aName(name)
+    if (misnamed !== undefined)
+      throw new AgentError('invalid-option', `cs.worker: a run's name is ${misnamed}: ${shown}`)
+    if (callable(options.runs[name]) !== undefined)
+      throw new AgentError('invalid-option', `cs.worker: runs[${shown}] takes a function, the code of that run`)
+  }
   const versions = [options.version ?? [], options.takes === 'any' ? [] : (options.takes ?? [])].flat()
   const unfit = versions.find((version) => !VERSION.test(String(version)))
   if (unfit !== undefined)

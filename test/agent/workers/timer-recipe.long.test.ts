@@ -26,7 +26,9 @@ else
     writeFileSync(file, SCRIPT)
     chmodSync(file, 0o755)
     const token = await server.token({ scopes: ['runs:write', 'runs:read', 'payloads:read'] })
-    const env = cleanEnv({ COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token })
+    const tokenFile = folder.file('worker.token')
+    writeFileSync(tokenFile, `${token}\n`)
+    const env = cleanEnv({ COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN_FILE: tokenFile })
     const start = async (...days: readonly string[]): Promise<void> => {
       const { code, stdout, stderr } = await runCommand(['/bin/sh', file, ...days], { env })
       assert.is(code, 0, stdout + stderr)
@@ -39,7 +41,7 @@ else
     await start('2026-11-20')
     await start('2026-11-20')
 
-    await using cs = connect({ url: server.url, token })
+    await using cs = connect({ url: server.url, token: () => readFileSync(tokenFile, 'utf8').trim() })
     await using _ = cs.worker({ runs: { report: async (run) => (run.input as { readonly day: string }).day } })
     const days = [...new Set([before, after, '2026-11-20'])].sort()
     const ids: string[] = []

@@ -26,8 +26,8 @@ interface Place extends AsyncDisposable {
   readonly typesOf: (runId: string) => Promise<string[]>
 }
 
-async function place(kind: 'in process' | 'over HTTP'): Promise<Place> {
-  const edge = await testEdge({ realClock: true })
+async function place(kind: 'in process' | 'over HTTP', streamsPerTenant = 64): Promise<Place> {
+  const edge = await testEdge({ realClock: true, settings: { streamsPerTenant } })
   const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
   const runtime = (connection: Connection, noted?: (what: string) => void, listed?: Listed): Countersign => {
     const { due } = connection
@@ -93,6 +93,20 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     assert.is(outcomeOf(error)?.status, 'COMPENSATED')
     await within(worker.stop(), 'the end of the worker')
     assert.equal(worker.active, [])
+  })
+
+  test('more callers wait for results than the tenant has slots: the worker carries all of their runs (RUN-221, HTTP-90)', async () => {
+    await using at = await place(kind, 4)
+    const cs = at.process()
+    const ids = Array.from({ length: 9 }, (_, i) => `r${i}`)
+    for (const id of ids) await cs.start('order', id, { id })
+    const results = ids.map((id) => cs.result(id))
+    await using _ = at.process().worker({ ...QUICK, runs: { order: async (run) => run.input } })
+    assert.equal(await within(Promise.all(results), 'all results'), ids)
+    for (const id of [undefined, '', ['r0']]) {
+      const error = await cs.result(id as never).catch((thrown) => thrown)
+      assert.is(error.code, 'invalid-option')
+    }
   })
 
   test('a run of silent code is not taken over, and its hold is renewed on record (RUN-224)', async () => {
@@ -286,6 +300,11 @@ for (const kind of ['in process', 'over HTTP'] as const) {
       { runs: { order }, takes: 'all' },
       { runs: { order }, version: '1', takes: Array.from({ length: 64 }, (_, n) => `0.${n}`) },
       { runs: { ['x'.repeat(9_000)]: order } },
+      { runs: { ['x'.repeat(300)]: order } },
+      { runs: { '': order } },
+      { runs: { order, refund: undefined } },
+      { runs: { order: 1 } },
+      { runs: [order] },
       { runs: { order }, hold: 1 },
     ]
     for (const options of faults) {
