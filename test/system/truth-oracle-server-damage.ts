@@ -114,7 +114,7 @@ const ALL: Readonly<Record<string, Damage>> = {
     acknowledged: true,
     afterwards: altered('data', last),
   },
-  'acknowledged: store rolled back': { before: rolledBack, acknowledged: true },
+  'acknowledged: store rolled back': { before: rolledBack, acknowledged: true, isKnownToLogOnly: true },
   'live: body changed, behind the checkpoint': { beside: altered('data', behind) },
   'live: last event deleted, behind the checkpoint': { beside: deleted(last) },
   'live: last event deleted, covered': { beside: deleted(last), run: 'c' },
