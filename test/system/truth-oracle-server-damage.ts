@@ -121,8 +121,12 @@ const ALL: Readonly<Record<string, Damage>> = {
   'live: run deleted': { beside: runGone, run: 'c' },
 }
 
-/** Only the log of a ledger beside it knows the end of a stream on this server. */
+/**
+ * EventStoreDB: only the log of a ledger beside it knows the end of a stream. PostgreSQL: what one process wrote last, with its rows, is attested by
+ * nothing that is left (STR-40).
+ */
 const UNTELLABLE_ON: Readonly<Partial<Record<OracleKind, readonly string[]>>> = {
+  postgres: ['end of the store cut'],
   eventstoredb: ['last event deleted, covered, derived files removed'],
 }
 
