@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 
 const DIST = new URL('../dist/test/system/', import.meta.url)
 const { classesOf, kindOf, runRounds, tallyLines } = await import(new URL('truth-oracle-rounds.js', DIST).href)
-const { NOT_YET } = await import(new URL('truth-oracle-not-yet.js', DIST).href)
+const { isKnown } = await import(new URL('truth-oracle-not-yet.js', DIST).href)
 const { values } = parseArgs({
   options: {
     cases: { type: 'string' },
@@ -25,9 +25,9 @@ let isNew = false
 function onCase({ damage, findings, untellable, run }, own) {
   if (untellable) return
   for (const { exit, claim } of findings) {
-    const isKnown = NOT_YET[damage]?.exits.includes(kindOf(exit)) === true
-    isNew ||= !isKnown
-    console.log(`${isKnown ? 'known' : 'NEW'}: seed ${own}, ${damage} (${run}): ${exit}: ${claim}`)
+    const known = isKnown(kind, damage, kindOf(exit))
+    isNew ||= !known
+    console.log(`${known ? 'known' : 'NEW'}: seed ${own}, ${damage} (${run}): ${exit}: ${claim}`)
   }
 }
 

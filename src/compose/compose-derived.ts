@@ -84,7 +84,10 @@ export function viewsForReading(options: ReadingFilesOptions): ViewStore {
     read: readSqliteViews,
     reached: runListReached,
     isLarge: false,
-    unasked: { checkpoint: () => undefined, loadFold: () => undefined, saveFold: () => undefined },
+    unasked: {
+      ...{ checkpoint: () => undefined, loadFold: () => undefined, saveFold: () => undefined },
+      ...{ faults: () => [], note: () => undefined },
+    },
   })
 }
 

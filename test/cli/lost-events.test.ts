@@ -67,6 +67,19 @@ test('the end of the store is gone, and the log has seen it: verify, replay and 
   assert.is((await command(data, 'replay', 'r', '--tenant', 'acme')).verdict, 'VERIFIED')
 })
 
+test('a run whose stream was renamed is listed with the events that do not verify, by an index that is made anew (LOG-49)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await followed(data)
+  const sound = await runInProcess(['audit', 'runs', '--tenant', 'acme', '--data', data])
+  assert.equal([sound.code, sound.stderr], [0, ''])
+  tamper(`${data}/store.db`, (db) => db.exec(`UPDATE streams SET name = 'run-acme.rx' WHERE name = 'run-acme.r'`))
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${data}/audit.db${suffix}`, { force: true })
+  const { code, stderr } = await runInProcess(['audit', 'runs', '--tenant', 'acme', '--data', data])
+  assert.is(code, 3)
+  assert.match(stderr, /INCOMPLETE: lost: .*run-acme\.rx @ 0 \(wrong-stream\)/)
+})
+
 test('an old checkpoint shows nothing of what came after it: verify says up to where it speaks (LOG-49)', async () => {
   using folder = tempFolder()
   const [data, early, note] = ['data', 'early', 'note'].map((name) => folder.file(name)) as [string, string, string]

@@ -25,6 +25,7 @@ import {
 } from '../support/lossy-site.ts'
 import { rowsOf, type StoreRow, tamper } from '../support/tamper.ts'
 import type { TestLogs } from '../support/test-logs.ts'
+import { uiClient } from '../support/ui-client.ts'
 
 const test = suite('losses that are acknowledged')
 
@@ -38,6 +39,16 @@ const isOfAll = ({ path }: Site, ledger: TestLogs, before: readonly StoreRow[]):
 
 const bodyAltered = ({ path }: Site, row: StoreRow): void =>
   tamper(path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1}', row.position))
+
+async function runsPage(ledger: TestLogs): Promise<string> {
+  const { fetch, token } = await applicationOver(ledger, 'acme', { scopes: ['runs:read', 'audit:read'] })
+  const ui = uiClient({
+    app: { request: (path: string, init: RequestInit) => fetch(`http://localhost${path}`, init) } as never,
+  })
+  await ui.html('/ui/sign-in')
+  assert.is((await ui.post('/ui/sign-in', { token })).status, 303)
+  return ui.html('/ui/runs')
+}
 
 const GONE = 'an event is gone'
 
@@ -162,9 +173,13 @@ test('an acknowledged loss is counted apart from faults, named, and no news for 
   beside(at.path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1}', row.position))
   assert.equal(await counted(), [1, 0])
   assert.ok(ledger.ledger.integrity.broken(alice) > 0)
+  const alarm = await runsPage(ledger)
+  assert.ok(alarm.includes('seal broken') && !alarm.includes('lost for good'))
   await acknowledge(ledger, two, 1)
   assert.equal(await counted(), [0, 1])
   assert.is(ledger.ledger.integrity.broken(alice), 0, 'no page warns of it any more')
+  const quiet = await runsPage(ledger)
+  assert.ok(quiet.includes('lost for good') && !quiet.includes('seal broken'), 'the list of runs marks its run')
   const { faults, acknowledged, scrub } = ledger.ledger.integrity.state({ tenant: 'acme' })
   assert.equal(
     faults.map((fault) => [fault.revision, fault.acknowledged]),

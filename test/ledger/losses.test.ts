@@ -161,6 +161,24 @@ test('a run whose stream has another name now is marked in the list at once, bef
   assert.equal(await sealed(), ['one sound', 'two invalid'])
 })
 
+test('a run of which the list passed over events that do not fit their places is marked in it at once, before anything has verified them (LOG-48)', async () => {
+  using at = await site()
+  await using live = await opened(at)
+  const { position, ...row } = last(rowsOf(at.path), runStream('acme', 'two'))
+  // As the next event of its run, with the header of the one before it.
+  beside(at.path, (db) => {
+    const slipIn = db.prepare(
+      'INSERT INTO events (position, stream_id, revision, header, salt, data) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    slipIn.run(position + 100, row.stream_id, row.revision + 1, row.header, row.salt, row.data)
+  })
+  const { items } = await live.ledger.listRuns(alice, { limit: 10 })
+  assert.equal(items.map(({ runId, revision, seal }) => `${runId} ${revision} ${seal ?? 'sound'}`).sort(), [
+    'one 4 sound',
+    'two 3 invalid',
+  ])
+})
+
 test('two events of a run change places under a serving ledger: the log stops once, others go on with checkpoints of their own, and put right it goes on (LOG-3, LOG-27, LOG-47)', async () => {
   using at = await site()
   await using ledger = await opened(at)

@@ -38,6 +38,8 @@ export interface Damage {
   readonly run?: 'c' | 'd'
   /** What is left is, byte for byte, an earlier honest state. */
   readonly untellable?: true
+  /** The whole store went back, its own word of where it ended too: of what was lost, only what log.db had followed is known to anybody. */
+  readonly isKnownToLogOnly?: true
   /** Nothing is wrong in the end: every exit must answer, and `verify` say so. */
   readonly sound?: true
 }
@@ -321,7 +323,7 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
     acknowledged: true,
     afterwards: altered('data', last),
   },
-  'acknowledged: store rolled back': { before: rolledBack('store.db'), acknowledged: true },
+  'acknowledged: store rolled back': { before: rolledBack('store.db'), acknowledged: true, isKnownToLogOnly: true },
   'live: body changed, covered': { beside: altered('data', covered) },
   'live: body changed, behind the checkpoint': { beside: altered('data', behind) },
   'live: last event deleted, behind the checkpoint': { beside: deleted(last) },

@@ -11,7 +11,7 @@ import { pick, seededRandom } from '../support/random.ts'
 import { drive, type RunDriver } from '../support/run-driver.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 import { askEvery, edgeOver } from './truth-oracle-edge.ts'
-import { Model, type Row, rowsIn, rowsOn } from './truth-oracle-model.ts'
+import { followedIn, Model, type Row, rowsIn, rowsOn } from './truth-oracle-model.ts'
 
 export const TENANTS = ['acme', 'beta'] as const
 /** In every handoff, so that a search for it finds all of them. */
@@ -32,6 +32,8 @@ export interface History extends AsyncDisposable {
   readonly earlyModel: Model
   /** How many leaves the last checkpoint of each tenant covers. */
   readonly covered: ReadonlyMap<string, number>
+  /** How many leaves of each tenant log.db had when the history ended: the log follows the store after it was written. */
+  readonly followed: ReadonlyMap<string, number>
   /** A folder for one case. */
   readonly copyOf: (folder: string) => TempFolder
 }
@@ -74,11 +76,11 @@ interface Living {
   readonly living: LossyStore | undefined
 }
 
-type Lived = Pick<History, 'model' | 'earlyModel' | 'late' | 'early' | 'covered' | 'server'>
+type Lived = Pick<History, 'model' | 'earlyModel' | 'late' | 'early' | 'covered' | 'followed' | 'server'>
 
 async function lived({ folder, data, random, living }: Living): Promise<Lived> {
   const rowsNow = async (of: string, name: string): Promise<readonly Row[]> =>
-    living === undefined ? rowsIn(copyToRead(folder, of, name)) : rowsOn(living)
+    living === undefined ? rowsIn(`${copyToRead(folder, of, name)}/store.db`) : rowsOn(living)
   await using opened = await openLedger(caseSettings(data, living?.url), silentLog)
   const drivers = TENANTS.flatMap((tenant) =>
     ['a', 'b', 'c'].map((name) => drive(opened, `${tenant}-${name}`, callerOf(tenant))),
@@ -108,7 +110,8 @@ async function lived({ folder, data, random, living }: Living): Promise<Lived> {
   cpSync(data, late, { recursive: true })
   // Before the ledger is closed, which may write more.
   const server = await living?.copy()
-  return { model: new Model(await rowsNow(late, 'late-read')), earlyModel, late, early, covered, server }
+  const model = new Model(await rowsNow(late, 'late-read'))
+  return { model, earlyModel, late, early, covered, followed: followedIn(copyToRead(folder, late, 'log-read')), server }
 }
 
 export const callerOf = (tenant: string): Caller => ({ tenant, actor: `${tenant}-agent` })
@@ -122,7 +125,7 @@ async function settled(opened: OpenLedger): Promise<void> {
 function copyToRead(folder: TempFolder, data: string, name: string): string {
   const target = folder.file(name)
   cpSync(data, target, { recursive: true })
-  return `${target}/store.db`
+  return target
 }
 
 async function step(run: RunDriver, random: () => number, n: number): Promise<void> {

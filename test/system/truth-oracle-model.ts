@@ -40,6 +40,19 @@ export function rowsIn(path: string): readonly Row[] {
   }
 }
 
+/** How many leaves of each tenant the log.db of a folder has. */
+export function followedIn(folder: string): ReadonlyMap<string, number> {
+  const db = new Sqlite(`${folder}/log.db`)
+  try {
+    const logs = db
+      .prepare<[], { readonly tenant: string; readonly size: number }>('SELECT tenant, size FROM logs')
+      .all()
+    return new Map(logs.map(({ tenant, size }) => [tenant, size]))
+  } finally {
+    db.close()
+  }
+}
+
 /** Every row of a store on a server. */
 export async function rowsOn(store: Pick<LossyStore, 'rows'>): Promise<readonly Row[]> {
   return (await store.rows()).map(({ at, ...row }) => ({ ...row, position: Number(at) }))

@@ -114,15 +114,19 @@ const ALL: Readonly<Record<string, Damage>> = {
     acknowledged: true,
     afterwards: altered('data', last),
   },
-  'acknowledged: store rolled back': { before: rolledBack, acknowledged: true },
+  'acknowledged: store rolled back': { before: rolledBack, acknowledged: true, isKnownToLogOnly: true },
   'live: body changed, behind the checkpoint': { beside: altered('data', behind) },
   'live: last event deleted, behind the checkpoint': { beside: deleted(last) },
   'live: last event deleted, covered': { beside: deleted(last), run: 'c' },
   'live: run deleted': { beside: runGone, run: 'c' },
 }
 
-/** Only the log of a ledger beside it knows the end of a stream on this server. */
+/**
+ * EventStoreDB: only the log of a ledger beside it knows the end of a stream. PostgreSQL: what one process wrote last, with its rows, is attested by
+ * nothing that is left (STR-40).
+ */
 const UNTELLABLE_ON: Readonly<Partial<Record<OracleKind, readonly string[]>>> = {
+  postgres: ['end of the store cut'],
   eventstoredb: ['last event deleted, covered, derived files removed'],
 }
 

@@ -10,7 +10,7 @@ import { TEST_SEED } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 import { ROOT } from '../support/source-root.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { NOT_YET } from './truth-oracle-not-yet.ts'
+import { isKnown, NOT_YET } from './truth-oracle-not-yet.ts'
 import { CLASSES, runRounds, type Tally, tallyLines } from './truth-oracle-rounds.ts'
 
 const test = suite('truth oracle')
@@ -50,7 +50,7 @@ test('beside a server in a process of its own no exit claims more than is true e
 function newIn({ claims }: Tally): readonly string[] {
   return [...claims].flatMap(([damage, kinds]) =>
     [...kinds]
-      .filter(([kind]) => NOT_YET[damage]?.exits.includes(kind) !== true)
+      .filter(([kind]) => !isKnown('sqlite', damage, kind))
       .map(
         ([, { claim, seed }]) =>
           `${damage}: ${claim} (node scripts/soak-truth.mjs --seed ${seed} --cases 1 --class '${damage}')`,
@@ -59,7 +59,7 @@ function newIn({ claims }: Tally): readonly string[] {
 }
 
 function goneFrom({ claims }: Tally): readonly string[] {
-  return Object.entries(NOT_YET).flatMap(([damage, { exits, sometimes = [] }]) =>
+  return Object.entries(NOT_YET.sqlite).flatMap(([damage, { exits, sometimes = [] }]) =>
     exits
       .filter((kind) => !sometimes.includes(kind) && claims.get(damage)?.has(kind) !== true)
       .map((kind) => `${damage}: ${kind}`),

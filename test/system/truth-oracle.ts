@@ -78,6 +78,7 @@ export async function runCase(
     other: `${tenant}-${run.endsWith('-a') ? 'b' : 'a'}`,
     isComplete: damage.beside === undefined && history.model.isWholeIn(rows),
     key: undefined,
+    known: damage.isKnownToLogOnly ? history.followed.get(tenant) : undefined,
     rows: () => rows,
   }
   if (damage.beside === undefined) {

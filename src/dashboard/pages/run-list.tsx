@@ -1,6 +1,7 @@
 /** @module The runs of the tenant, newest first, with filters, including one for runs that refused a handoff. */
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import { READ_OWN_RUNS } from '../../access/access.ts'
+import type { IntegrityState } from '../../ledger/integrity/integrity.ts'
 import { seeOther } from '../answer.tsx'
 import { count, money, plural } from '../format.ts'
 import { pageRoute, Refused, type View } from '../page.ts'
@@ -29,12 +30,13 @@ export const runListPage = pageRoute({
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))
     const place = await livePlace(deps.ledger, caller)
     const runs = await listedRuns(view)
+    const lost = lostRuns(deps.ledger.integrity.state(caller))
     return {
       title: 'Runs',
       nav: 'runs',
       // A view of the past does not change.
       scripts: runs.asOf === undefined ? ['live.js', 'zones.js'] : ['zones.js'],
-      body: <RunList query={query} runs={runs} place={place} />,
+      body: <RunList query={query} runs={runs} place={place} lost={lost} />,
     }
   },
 })
@@ -43,9 +45,16 @@ interface ListProps {
   readonly query: RunQuery
   readonly runs: ListedRuns
   readonly place: string | undefined
+  readonly lost: ReadonlySet<string>
 }
 
-function RunList({ query, runs: { rows, next, asOf, nowMs }, place }: ListProps) {
+/** Runs of which every known loss is acknowledged. */
+function lostRuns({ faults, acknowledged }: IntegrityState): ReadonlySet<string> {
+  const open = new Set(faults.filter((fault) => fault.acknowledged !== true).map(({ run }) => run))
+  return new Set(acknowledged.flatMap(({ run }) => (run === undefined || open.has(run) ? [] : run)))
+}
+
+function RunList({ query, runs: { rows, next, asOf, nowMs }, place, lost }: ListProps) {
   const isLast = next === undefined
   return (
     <>
@@ -57,12 +66,20 @@ function RunList({ query, runs: { rows, next, asOf, nowMs }, place }: ListProps)
       <FilterForm query={query} rows={rows} />
       {asOf === undefined ? (
         <section aria-label="Runs" id="live" data-live={withQuery(LIVE, { after: place })}>
-          {rows.length === 0 ? <NoRuns query={query} isLast={isLast} /> : <RunTable rows={rows} nowMs={nowMs} />}
+          {rows.length === 0 ? (
+            <NoRuns query={query} isLast={isLast} />
+          ) : (
+            <RunTable rows={rows} lost={lost} nowMs={nowMs} />
+          )}
         </section>
       ) : (
         <section aria-label="Runs">
           <AsItWas query={query} asOf={asOf} />
-          {rows.length === 0 ? <NoRuns query={query} isLast={isLast} /> : <RunTable rows={rows} asOf={String(asOf)} />}
+          {rows.length === 0 ? (
+            <NoRuns query={query} isLast={isLast} />
+          ) : (
+            <RunTable rows={rows} lost={lost} asOf={String(asOf)} />
+          )}
         </section>
       )}
       {asOf === undefined && <LiveStatus />}
@@ -150,12 +167,13 @@ function NoRuns({ query, isLast }: { readonly query: RunQuery; readonly isLast: 
 
 interface TableProps {
   readonly rows: readonly Row[]
+  readonly lost: ReadonlySet<string>
   readonly asOf?: string
   /** Absent for the past, of which nobody knows when a run is taken. */
   readonly nowMs?: number | undefined
 }
 
-function RunTable({ rows, asOf, nowMs }: TableProps) {
+function RunTable({ rows, lost, asOf, nowMs }: TableProps) {
   return (
     <div class="table-scroll">
       <table class="runs listed">
@@ -183,7 +201,12 @@ function RunTable({ rows, asOf, nowMs }: TableProps) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <RunRow row={row} asOf={asOf} isLate={nowMs !== undefined && isLate(row, nowMs)} />
+            <RunRow
+              row={row}
+              asOf={asOf}
+              isLost={lost.has(row.runId)}
+              isLate={nowMs !== undefined && isLate(row, nowMs)}
+            />
           ))}
         </tbody>
       </table>
@@ -199,11 +222,12 @@ const isLate = ({ dueAt }: Row, nowMs: number): boolean => dueAt !== undefined &
 interface RowProps {
   readonly row: Row
   readonly asOf: string | undefined
+  readonly isLost: boolean
   /** The run is due, and no worker has taken it. */
   readonly isLate: boolean
 }
 
-function RunRow({ row, asOf, isLate }: RowProps) {
+function RunRow({ row, asOf, isLost, isLate }: RowProps) {
   const { runId, name, rejections, step, calls, tokens, cost, currency, actor, principal, startedAt, updatedAt } = row
   return (
     <tr id={`run-${runId}`}>
@@ -218,7 +242,7 @@ function RunRow({ row, asOf, isLate }: RowProps) {
         )}
       </th>
       <td data-label="Status">
-        <StatusBadge {...row} />
+        <StatusBadge {...row} lost={isLost} />
         {row.stuck !== undefined && <StuckSince stuck={row.stuck} />}
         {isLate && <NotTaken dueAt={row.dueAt} version={row.version} />}
         {row.waiting > 0 && <span class="muted sub">{plural(row.waiting, 'open wait')}</span>}

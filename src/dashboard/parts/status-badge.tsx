@@ -12,6 +12,8 @@ export interface StatusBadgeProps {
   readonly stuck?: object | undefined
   /** An event of the run is recorded as broken. */
   readonly seal?: 'invalid' | undefined
+  /** Every loss that is known of the run is acknowledged. */
+  readonly lost?: boolean
 }
 
 export function StatusBadge({
@@ -21,13 +23,14 @@ export function StatusBadge({
   overdue = false,
   stuck,
   seal,
+  lost = false,
 }: StatusBadgeProps) {
   const { kind, text } = verdictMark(compensation) ?? { kind: status, text: compensation ?? status }
   return (
     <span class="badges">
       {seal === 'invalid' && (
         <>
-          <Badge kind="bad" text="seal broken" />{' '}
+          <Badge {...(lost ? { kind: 'open', text: 'lost for good' } : { kind: 'bad', text: 'seal broken' })} />{' '}
         </>
       )}
       <Badge kind={kind} text={text} />

@@ -204,7 +204,9 @@ export class AuditProjection {
       return
     }
     const { tenant } = name
-    const { id, clocked, facts, call, charged, text } = record.said()
+    const { id, clocked, misplaced, facts, call, charged, text } = record.said()
+    // What counts this row names its event as one that does not verify.
+    if (misplaced) this.#deps.sealer?.faultFound({ stream, revision, ...MISPLACED })
     const leaf = changes.sizes.get(tenant) ?? this.#deps.index.size(tenant)
     changes.sizes.set(tenant, leaf + 1)
     const claim = call === undefined ? {} : this.#claim({ tenant, stream, call }, changes)
@@ -270,6 +272,8 @@ export class AuditProjection {
 }
 
 const OURS = Object.freeze({})
+
+const MISPLACED = { code: 'wrong-stream', message: 'it was sealed for another place' }
 
 /** Called before and after each event, so it stops at the first open item instead of counting them. */
 function holdsNothing({ held, modelCallers }: ChargeState): boolean {

@@ -13,8 +13,8 @@ export interface PageColumns {
   readonly streams: readonly string[]
   readonly revisions: Float64Array
   readonly positions: readonly string[]
-  /** Per record: 1 if its clock was behind, 0 if not, and `UNSAID`. */
-  readonly clocked: Int8Array
+  /** Per record: the sum of `CLOCKED` and `MISPLACED` as far as they hold, or `UNSAID`. */
+  readonly flags: Int8Array
   /** `WIDTH` texts for each record with fields. */
   readonly texts: readonly (string | undefined)[]
   /** Stored records that are needed for their seal, by their index in the page. */
@@ -26,12 +26,13 @@ export interface PageColumns {
 const WIDTH = 20
 /** Marks a record of a stream without rows, whose fields are never read. */
 const UNSAID = -1
+const [CLOCKED, MISPLACED] = [1, 2]
 
 /** Undefined for a page without records. Throws the errors of `eventSaid`. */
 export function columnsOf(page: readonly ReadRecord[]): PageColumns | undefined {
   const last = page.at(-1)
   if (last === undefined) return undefined
-  const clocked = new Int8Array(page.length).fill(UNSAID)
+  const flags = new Int8Array(page.length).fill(UNSAID)
   const texts: (string | undefined)[] = []
   const records = new Map<number, ReadRecord>()
   for (const [at, record] of page.entries()) {
@@ -40,14 +41,14 @@ export function columnsOf(page: readonly ReadRecord[]): PageColumns | undefined 
     // Copied, so that the transferred value does not hold the larger buffer that it is a part of.
     if (!(record.revision > 0)) records.set(at, { ...record, salt: Uint8Array.from(record.salt) })
     const said = eventSaid(record)
-    clocked[at] = said.clocked ? 1 : 0
+    flags[at] = (said.clocked ? CLOCKED : 0) + (said.misplaced ? MISPLACED : 0)
     addTexts(texts, said)
   }
   return {
     streams: page.map(({ stream }) => stream),
     revisions: Float64Array.from(page, ({ revision }) => revision),
     positions: page.map(({ position }) => position),
-    ...{ clocked, texts, records },
+    ...{ flags, texts, records },
     seen: seenRecord(last),
   }
 }
@@ -66,7 +67,7 @@ export function pageOfColumns({
   streams,
   revisions,
   positions,
-  clocked,
+  flags,
   texts,
   records,
   seen,
@@ -79,10 +80,11 @@ export function pageOfColumns({
       position: positions[at] ?? '',
       record: records.get(at),
     }
-    if (clocked[at] === UNSAID) return { ...place, said: unsaid }
+    const flag = flags[at] ?? UNSAID
+    if (flag === UNSAID) return { ...place, said: unsaid }
     const from = first
     first += WIDTH
-    return { ...place, said: () => saidAt(texts, from, clocked[at] === 1) }
+    return { ...place, said: () => saidAt(texts, from, flag) }
   })
   return { records: page, seen }
 }
@@ -92,7 +94,7 @@ function unsaid(): never {
 }
 
 /** Reads the texts in the order of `addTexts`. */
-function saidAt(texts: readonly (string | undefined)[], from: number, clocked: boolean): IndexFields {
+function saidAt(texts: readonly (string | undefined)[], from: number, flag: number): IndexFields {
   let at = from
   const [id, call, text, charged] = [texts[at++] ?? '', texts[at++], texts[at++] ?? '', texts[at++]]
   const facts: { readonly [F in keyof Required<EventFacts>]: EventFacts[F] | undefined } = {
@@ -114,7 +116,8 @@ function saidAt(texts: readonly (string | undefined)[], from: number, clocked: b
     model: texts[at++],
   }
   const part = charged === undefined ? undefined : (parseJson(charged) as JsonObject)
-  return { id, clocked, call, text, charged: part, facts: facts as EventFacts }
+  const [clocked, misplaced] = [(flag & CLOCKED) > 0, (flag & MISPLACED) > 0]
+  return { id, clocked, misplaced, call, text, charged: part, facts: facts as EventFacts }
 }
 
 const marksIn = (text = ''): readonly Mark[] => MARKS.filter((mark) => text.split(',').includes(mark))

@@ -17,6 +17,8 @@ import { type SeenRecord, seenRecord } from '../read/seen-record.ts'
 export interface IndexFields {
   readonly id: string
   readonly clocked: boolean
+  /** The header names another place than the one where the record is stored. */
+  readonly misplaced: boolean
   readonly facts: EventFacts
   /** Id of the call whose claim has more facts about this event. */
   readonly call: string | undefined
@@ -78,6 +80,7 @@ export function eventSaid(record: ReadRecord, isHeldToSchema = false): IndexFiel
   return {
     id,
     clocked: clock !== undefined,
+    misplaced: header.stream !== record.stream || header.revision !== record.revision,
     facts: eventFacts(header, data),
     call: callOf(type, data),
     charged: isRun && isCharging(type) ? chargedPart(data) : undefined,

@@ -30,7 +30,7 @@ export interface IntegrityDeps {
   readonly sealer: Sealer
   readonly facts: LedgerFacts
   readonly log: Log
-  /** The store belongs to another writer: faults are only logged. */
+  /** The store belongs to another writer: faults are logged, and named for as long as this process runs. */
   readonly readOnly: boolean
   /** Current time: RFC 3339, UTC. */
   readonly now: () => string
@@ -43,6 +43,8 @@ export class IntegrityFaults {
   readonly #metAt = new Map<string, string>()
   /** Faults that no event can record, known to this process only. With `ring`: the key was not in it, so the fault counts until a newer key file has the key. */
   readonly #unrecorded = new Map<string, { readonly row: FaultRow; readonly ring: KeyRing | undefined }>()
+  /** Faults that were met and are neither recorded nor past yet: what is answered meanwhile names them. */
+  readonly #pending = new Map<string, FaultRow>()
   #rows: readonly FaultRow[] = []
   #rowsOf: number | undefined
   #last: Promise<void> = Promise.resolve()
@@ -59,11 +61,12 @@ export class IntegrityFaults {
 
   #all(): readonly FaultRow[] {
     const recorded = this.#recorded()
-    if (this.#unrecorded.size === 0) return recorded
+    if (this.#unrecorded.size + this.#pending.size === 0) return recorded
     const there = new Set(recorded.map(placeOf))
     const { ring } = this.#deps.sealer
     const others = [...this.#unrecorded.values()].filter((each) => each.ring === undefined || each.ring === ring)
-    return [...recorded, ...others.map(({ row }) => row).filter((row) => !there.has(placeOf(row)))]
+    const rows = new Map([...others.map(({ row }) => row), ...this.#pending.values()].map((row) => [placeOf(row), row]))
+    return [...recorded, ...[...rows.values()].filter((row) => !there.has(placeOf(row)))]
   }
 
   /** Cached until the views have added faults, because every page asks for them. */
@@ -112,11 +115,17 @@ export class IntegrityFaults {
     if (this.#metAt.has(place) || this.#metAt.size < KNOWN_MAX) this.#metAt.set(place, this.#deps.now())
     if (this.#known.has(place) || this.#known.size >= KNOWN_MAX) return
     this.#known.add(place)
-    this.#last = this.#last.then(work).catch((error: unknown) => {
-      // The next reader that meets the fault tries again.
-      this.#known.delete(place)
-      this.#deps.log.warn({ err: error, ...fault }, 'a broken seal could not be recorded yet')
-    })
+    const { stream, revision, code } = fault
+    const tenant = streamTenant(stream)
+    if (tenant !== undefined) this.#pending.set(place, { tenant, stream, revision, code, foundAt: this.#deps.now() })
+    this.#last = this.#last
+      .then(work)
+      .catch((error: unknown) => {
+        // The next reader that meets the fault tries again.
+        this.#known.delete(place)
+        this.#deps.log.warn({ err: error, ...fault }, 'a broken seal could not be recorded yet')
+      })
+      .finally(() => this.#pending.delete(place))
   }
 
   async #isStillThere(fault: SealFault): Promise<boolean> {
@@ -163,7 +172,8 @@ export class IntegrityFaults {
     if (tenant === undefined) return
     const place = { tenant, stream, revision, code }
     if (code === NOT_YET_KNOWN) return this.#remember(place, this.#deps.sealer.ring)
-    if (isOnRecord || readOnly) return
+    if (isOnRecord) return
+    if (readOnly) return this.#remember(place)
     // Recording a fault in the stream whose first event is broken would continue that stream.
     if (tenant === SYSTEM_TENANT || (stream === ledgerStream(tenant) && revision === 0)) return this.#remember(place)
     // Those on record may all be past or acknowledged.

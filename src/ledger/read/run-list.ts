@@ -7,7 +7,13 @@ import { ofWholeRuns, withinRun } from '../../access/check-access.ts'
 import { withTimeout } from '../../resources/with-timeout.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { readWhole } from '../../store/derived-file.ts'
-import { type EventStore, type Position, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'
+import {
+  type EventStore,
+  type Position,
+  readOne,
+  StoreUnavailableError,
+  StreamDeletedError,
+} from '../../store/event-store.ts'
 import type { Carried, RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Followed } from '../followed.ts'
 import { type Indexing, LOCAL } from '../indexing.ts'
@@ -89,7 +95,7 @@ export class RunList implements Disposable {
       const own = { ...filter, ...narrowed, tenant }
       const asOf = this.#checkpoint()?.position
       const rows = isForeign ? [] : await this.#rowsOf(own, caller.pace)
-      const sealOf = this.sealsOf(tenant, await this.#cut(rows))
+      const sealOf = this.sealsOf(tenant, await this.#unlike(rows, asOf))
       return { items: rows.map((row) => shownRow(row, leaseOverAt, sealOf(row.runId))), asOf }
     })
   }
@@ -110,12 +116,13 @@ export class RunList implements Disposable {
         return { items: [], asOf: this.#checkpoint()?.position, nextMs, isFull: true }
       }
       const rows = this.#views.dueRuns(filter)
-      const sealOf = this.sealsOf(tenant, await this.#cut(rows))
+      const asOf = this.#checkpoint()?.position
+      const sealOf = this.sealsOf(tenant, await this.#unlike(rows, asOf))
       const nextAt = this.#views.nextDue(filter)
       const last = rows.length < query.limit ? undefined : rows.at(-1)
       return {
         items: rows.map((row) => shownRow(row, leaseOverBefore(nowMs), sealOf(row.runId))),
-        asOf: this.#checkpoint()?.position,
+        asOf,
         ...(last?.dueAt !== undefined && { next: { dueAt: last.dueAt, runId: last.runId } }),
         ...(nextAt !== undefined && { nextMs: Math.max(0, Date.parse(nextAt) - nowMs) }),
       }
@@ -157,32 +164,41 @@ export class RunList implements Disposable {
     }
   }
 
-  /** Whether the seals of a tenant's runs are valid now, regardless of the age of the rows; evaluated once per list. `cut`: streams found to lack events. */
-  sealsOf(tenant: string, cut: ReadonlySet<string> = new Set()): (runId: string) => RowSeal {
+  /** Whether the seals of a tenant's runs are valid now, regardless of the age of the rows; evaluated once per list. `unlike`: streams that are not as their rows say. */
+  sealsOf(tenant: string, unlike: ReadonlySet<string> = new Set()): (runId: string) => RowSeal {
     const lost = new Set(this.#lossesOf(tenant).flatMap(({ stream }) => stream ?? []))
     return (runId) => {
       const stream = runStream(tenant, runId)
-      const isBroken = lost.has(stream) || cut.has(stream) || this.#views.faults({ stream, limit: 1 }).length > 0
+      const isBroken = lost.has(stream) || unlike.has(stream) || this.#views.faults({ stream, limit: 1 }).length > 0
       return isBroken ? { seal: 'invalid' } : {}
     }
   }
 
-  /** The given runs of which a store in a file no longer holds the last event of the row. Server stores are not checked here; reading the run checks them. */
-  async #cut(rows: readonly RunRow[]): Promise<ReadonlySet<string>> {
-    const cut = new Set<string>()
-    if (this.#store.densePositions !== true) return cut
+  /**
+   * The given runs that a store in a file does not hold as their rows say: the last event of the row is gone, or the list passed over a later one up to
+   * `asOf` because it does not fit its place. Server stores are not checked here; reading the run checks them.
+   */
+  async #unlike(rows: readonly RunRow[], asOf: Position | undefined): Promise<ReadonlySet<string>> {
+    const unlike = new Set<string>()
+    if (this.#store.densePositions !== true || asOf === undefined) return unlike
     for (const { tenant, runId, revision } of rows) {
       const stream = runStream(tenant, runId)
-      if (await this.#endsBefore(stream, revision)) cut.add(stream)
+      if (!(await this.#endsAt({ stream, revision }, asOf))) unlike.add(stream)
     }
-    return cut
+    return unlike
   }
 
-  async #endsBefore(stream: string, revision: number): Promise<boolean> {
+  async #endsAt(
+    { stream, revision }: { readonly stream: string; readonly revision: number },
+    asOf: Position,
+  ): Promise<boolean> {
     try {
-      return (await this.#store.head(stream)) < revision
+      const head = await this.#store.head(stream)
+      if (head <= revision) return head === revision
+      const next = await readOne(this.#store, { stream, revision: revision + 1 })
+      return next !== undefined && this.#store.comparePositions(next.position, asOf) > 0
     } catch (error) {
-      if (error instanceof StreamDeletedError) return true
+      if (error instanceof StreamDeletedError) return false
       throw error
     }
   }
