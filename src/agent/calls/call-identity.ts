@@ -53,18 +53,21 @@ export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input:
   const keyAs = (tool: string): string => own ?? keyOf({ ...identity, tool })
   const tool = recordedName(identity, keyAs)
   const key = keyAs(tool)
-  return { ...identity, argsDigest, input, tool, key, recorded: recordedArgs(identity, key) }
+  const known = { ...identity, argsDigest, input, tool, key }
+  return { ...known, recorded: recordedArgs(known) }
 }
 
-/** A call that is claimed again must have the arguments of its first claim, in full or shortened. */
-function recordedArgs(
-  { spec, execution, phase, args }: Pick<CallIdentity, 'spec' | 'execution' | 'phase' | 'args'>,
-  key: string,
-): Json {
+/**
+ * A call that is claimed again must have the arguments of its first claim, in full or as they were shortened then: another process may know other requests that
+ * they could be shortened by.
+ */
+function recordedArgs({ spec, execution, phase, args, argsDigest, key }: Omit<CallIdentity, 'recorded'>): Json {
   const { recordedAs } = spec
   if (recordedAs === undefined) return args
-  const digest = execution.session.history?.argsDigestOf({ phase, key })
-  return digest === undefined || digest !== jsonDigest(args) ? recordedAs(args) : args
+  const before = execution.session.history?.claimedAs({ phase, key })
+  if (before?.argsDigest === argsDigest) return args
+  const isWhole = before !== undefined && jsonDigest(before.args) === before.argsDigest
+  return isWhole ? before.args : recordedAs(args)
 }
 
 function recordedName(

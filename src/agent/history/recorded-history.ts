@@ -115,9 +115,10 @@ export class RecordedHistory {
     return this.#callOf({ phase, key })?.tool === tool
   }
 
-  /** The recorded digest of the arguments of a call that is claimed again. */
-  argsDigestOf(request: Pick<RequestedCall, 'phase' | 'key'>): string | undefined {
-    return this.#callOf(request)?.argsDigest
+  /** The arguments with which this run claimed the call before. */
+  claimedAs(request: Pick<RequestedCall, 'phase' | 'key'>): Pick<RecordedCall, 'args' | 'argsDigest'> | undefined {
+    const call = this.#callOf(request)
+    return this.run.inherited?.calls.has(call?.callId ?? '') === true ? call?.again : call
   }
 
   /** Whether the record holds a forward call of this tool in this scope. */

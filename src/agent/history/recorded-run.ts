@@ -39,6 +39,8 @@ export interface RecordedCall {
   /** The run that the call was made in: a branch, or the run that it branched from. */
   readonly runId: string
   readonly attempts: RecordedAttempt[]
+  /** The arguments with which a branch claimed a call that it inherits. */
+  again?: Pick<RecordedCall, 'args' | 'argsDigest'>
   /** The result of compensating the call, if that was attempted. */
   undone?: 'compensated' | 'failed' | 'unknown'
   /** When the compensation was recorded, and how many events had been recorded by then. */
@@ -259,6 +261,7 @@ function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCa
   if (inherited !== undefined) {
     // A branch retries a call that had failed in the run that it left: the code sees one call.
     run.calls.set(callId, inherited)
+    inherited.again ??= { args, argsDigest }
     inherited.attempts.push({ claimedAt: time })
     return
   }

@@ -77,9 +77,8 @@ export async function askModel<Answer>(
   })
   const trace: CallTrace = { attempts: 0 }
   const args = requestOnRecord(ask, ask.settings)
-  const recorded = (await callTool(byPosition(execution), spec, args, trace)) as Json
+  const recorded = await calledModel(execution, spec, args, trace)
   if (live !== undefined) return ask.fromJson(live.json)
-  noteServed(execution, args, trace)
   const served = servedFrom(recorded)
   if (served.kind === 'response') return ask.fromJson(served.response)
   return askModel(repeatedRequestPlace(origin, ask, trace), ask, origin)
@@ -153,9 +152,22 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
   }
 }
 
-/** Marks a served request as recorded, unless it is inherited by a branch: then it is in the record of another run. */
-export function noteServed({ session }: ExecutionContext, { request }: JsonObject, { callId = '' }: CallTrace): void {
-  if (session.history?.run.inherited?.calls.has(callId) !== true) session.conversations.recorded(request)
+/** Calls the model by position. A request whose outcome is served, an answer or a failure, is marked as recorded, as one that is carried out. */
+export async function calledModel(
+  execution: ExecutionContext,
+  spec: ToolSpec,
+  args: JsonObject,
+  trace: CallTrace,
+): Promise<Json> {
+  const { conversations, history } = execution.session
+  try {
+    return (await callTool(byPosition(execution), spec, args, trace)) as Json
+  } finally {
+    const { callId, carriedOut } = trace
+    // What a branch inherits is in the record of another run.
+    const isHere = callId !== undefined && history?.run.inherited?.calls.has(callId) !== true
+    if (isHere && carriedOut !== true) conversations.recorded(args.request)
+  }
 }
 
 /** Replaces a request by its change since an earlier one, if that is shorter. */
@@ -183,7 +195,7 @@ function rateOf({ session }: ExecutionContext, { provider, model, settings }: Mo
   return { provider, model, price, currency: prices?.currency }
 }
 
-export function byPosition(execution: ExecutionContext): ExecutionContext {
+function byPosition(execution: ExecutionContext): ExecutionContext {
   return { ...execution, dedupe: 'position' }
 }
 

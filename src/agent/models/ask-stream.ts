@@ -2,18 +2,16 @@
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
-import { callTool } from '../calls/call.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
 import { RecordedFailure } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { ChunkFeed, type ChunkSource } from '../streams/chunk-feed.ts'
 import { untilAborted } from '../streams/until-aborted.ts'
 import {
-  byPosition,
+  calledModel,
   type ModelAsk,
   type ModelCallContext,
   modelSpec,
-  noteServed,
   type Opened,
   repeatedRequestPlace,
   type Used,
@@ -46,7 +44,7 @@ export async function askStream<Chunk>(
   const trace: CallTrace = { attempts: 0 }
   const args = requestOnRecord(ask, ask.settings)
   const spec = { ...modelSpec(execution, ask, stream), isEarly: true } as const
-  const call = callTool(byPosition(execution), spec, args, trace)
+  const call = calledModel(execution, spec, args, trace)
   return new Promise((resolve, reject) => {
     stream.begin(call, (chunks) => {
       session.parts.opened(execution, spec.name, call)
@@ -55,7 +53,7 @@ export async function askStream<Chunk>(
     // Once the stream is live, its reader learns of the end from the stream itself.
     call
       .then(
-        (value) => stream.live ?? servedStream(origin, ask, { value: value as Json, args, trace }),
+        (value) => stream.live ?? servedStream(origin, ask, { value, trace }),
         (error: unknown) => stream.live ?? brokenThen(error, ask.fromJson),
       )
       .then(resolve, reject)
@@ -136,9 +134,8 @@ class LiveStream<Chunk> {
 function servedStream<Chunk>(
   origin: ExecutionContext,
   ask: StreamAsk<Chunk>,
-  { value, args, trace }: { value: Json; args: JsonObject; trace: CallTrace },
+  { value, trace }: { value: Json; trace: CallTrace },
 ): AsyncIterable<Chunk> | Promise<AsyncIterable<Chunk>> {
-  noteServed(origin, args, trace)
   const served = servedFrom(value)
   if (served.kind === 'chunks') return revived(served.chunks, ask.fromJson)
   return askStream(repeatedRequestPlace(origin, ask, trace), ask, origin)

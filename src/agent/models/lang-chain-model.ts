@@ -41,7 +41,7 @@ export async function* streamed({ chat, settings, args }: ChatCall): AsyncGenera
   const [, , callbacks] = args
   yield* await askStream<unknown>(placeOfModelCall(`${settings.provider}/${settings.model}`), {
     ...chatAsk({ chat, settings, args }),
-    open: async (context) => Reflect.apply(dial, chat, withSignal(args, context)) as AsyncIterable<unknown>,
+    open: (context) => begun(Reflect.apply(dial, chat, withSignal(args, context)) as AsyncIterable<unknown>),
     usage: (chunks) => usageOfChunks(chunks.map(fieldsIn)),
     toJson: (chunk) => jsonable(chunk, 'a chunk'),
     fromJson: async (json) => {
@@ -53,6 +53,20 @@ export async function* streamed({ chat, settings, args }: ChatCall): AsyncGenera
       return chunk
     },
   })
+}
+
+/** A chat model connects when its first chunk is read, and has answered nothing before that came. */
+async function begun<T>(chunks: AsyncIterable<T>): Promise<AsyncIterable<T>> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  return startingWith(await iterator.next(), iterator)
+}
+
+async function* startingWith<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): AsyncGenerator<T, void> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value
+  } finally {
+    await rest.return?.()
+  }
 }
 
 function chatAsk({ chat, settings, args: [messages, options] }: ChatCall): ModelAsk {

@@ -21,10 +21,12 @@ import {
 import { trackAnthropic } from '../../../src/agent/models/track-anthropic.ts'
 import { trackOpenAI } from '../../../src/agent/models/track-openai.ts'
 import { trackRunnable } from '../../../src/agent/models/track-runnable.ts'
+import type { Countersign } from '../../../src/agent/runtime/runtime.ts'
 import { canonicalJson } from '../../../src/signing/canonical-json.ts'
 import { rounds } from '../../support/rounds.ts'
 import { within } from '../../support/within.ts'
-import { codeOf, HOMES, killedAfter, LONG_MS, rejection, type TestHome } from '../homes.ts'
+import { codeOf, HOMES, killedAfter, LONG_MS, rejection, shortLife, type TestHome } from '../homes.ts'
+import { collected } from './fake-providers.ts'
 
 const test = suite('model conversations on record')
 const [IN_PROCESS = never()] = HOMES
@@ -211,6 +213,98 @@ test('a request that the budget refused is nothing that a later one goes on from
   const { whole } = await recordedIn(home, 'r')
   assert.equal(whole, [{ messages: ['x'.repeat(4_000), 'y'] }])
 })
+
+/** Long enough to be recorded as changes, with a part that a policy leaves out of the record. */
+const LONG = `alice@example.com ${'x'.repeat(3_000)}`
+const LEFT_OUT = { policy: { redaction: [{ name: 'email', find: ['email'] }] } } as const
+
+/** The body of a run, in each process anew; its provider outlives them. */
+type Program = (cs: Countersign) => () => Promise<Json>
+
+type AskText = (request: { readonly messages: readonly string[]; readonly stream?: boolean }) => Promise<string>
+
+/** `answer` gives the answer's text, or throws, in a stream after a first chunk. */
+function askWith(answer: (messages: readonly string[]) => string | Promise<string>): AskText {
+  const create = async ({ messages, stream }: Parameters<AskText>[0]): Promise<unknown> =>
+    stream === true ? piecesOf(() => answer(messages)) : { text: await answer(messages) }
+  const { chat } = trackOpenAI({ chat: { completions: { create } } }, { countTokens: () => 1 })
+  return async (request) => {
+    const got: unknown = await chat.completions.create(request)
+    if (request.stream !== true) return (got as { text: string }).text
+    return (await collected(got as AsyncIterable<{ text: string }>)).map(({ text }) => text).join('')
+  }
+}
+
+async function* piecesOf(text: () => string | Promise<string>): AsyncGenerator<{ text: string }> {
+  yield { text: 'so: ' }
+  yield { text: await text() }
+}
+
+/** Each request is refused at first, and then made again, as by any loop that catches what its client throws. */
+function asksAgain(stream: boolean): Program {
+  const asked = new Set<string>()
+  const ask = askWith((messages) => {
+    const text = messages.join()
+    if (asked.has(text)) return `yes to ${messages.length}`
+    asked.add(text)
+    throw Object.assign(new Error('refused'), { status: 400 })
+  })
+  return () => async () => {
+    const messages = [LONG]
+    while (messages.length < 4) {
+      const request = { messages: [...messages], stream }
+      messages.push(`${LONG}${await ask(request).catch(() => ask(request))}`)
+    }
+    return messages.map((each) => each.slice(LONG.length))
+  }
+}
+
+/** A request goes on from another that is still under way when it is made. */
+function asksAside(): Program {
+  const looked = Promise.withResolvers<void>()
+  const aside = Promise.withResolvers<void>()
+  const ask = askWith(async (messages) => {
+    if (messages.length === 2) looked.resolve()
+    if (messages.length === 3) aside.resolve()
+    await aside.promise
+    return `yes to ${messages.length}`
+  })
+  return (cs) => {
+    const look = cs.tool(() => looked.promise, { name: 'look', effects: 'none' })
+    return async () => {
+      const first = ask({ messages: [LONG, 'a'] })
+      await look()
+      return Promise.all([first, ask({ messages: [LONG, 'a', 'b'] })])
+    }
+  }
+}
+
+const PROGRAMS = {
+  'refused at first': () => asksAgain(false),
+  'in a stream that breaks at first': () => asksAgain(true),
+  'beside the one that it goes on from': asksAside,
+}
+
+for (const [what, begin] of Object.entries(PROGRAMS)) {
+  const same = async (options: Partial<typeof LEFT_OUT> = {}): Promise<void> => {
+    for (let at = 2; at <= 16; at += 1) {
+      await using home = await IN_PROCESS.open()
+      const program = begin()
+      const life = (cs: Countersign): Promise<Json> => cs.run({ id: 'talk', ...options } as never, program(cs))
+      await shortLife(home, { at, lastArrives: true }, life)
+      const output = await within(life(home.process()), `the life after ${at} commands`)
+      const refused: Json[] = []
+      for await (const { data } of home.connection.events('talk', 'RequestRefused')) refused.push(data.code ?? null)
+      assert.equal(refused, [], `killed after ${at} commands`)
+      const cs = home.process()
+      if (options.policy === undefined) assert.equal((await cs.replay('talk', program(cs))).output, output)
+    }
+  }
+  test(`a request ${what} is the same call after a kill at any command, and on a replay (RUN-84, RUN-234)`, () =>
+    same())
+  // Only what was on record whole is served to a replay.
+  test(`so is a request ${what} of which a part is left out of the record (RUN-84, RUN-96)`, () => same(LEFT_OUT))
+}
 
 const members = fc.dictionary(fc.constantFrom('a', 'b', 'tools'), fc.jsonValue({ maxDepth: 2 }))
 const messages = fc.array(fc.constantFrom('one', 'two', 'three'), { maxLength: 5 })

@@ -12,7 +12,7 @@ import { langchainHandler } from '../../../src/agent/models/lang-chain-handler.t
 import { langchainTool } from '../../../src/agent/models/lang-chain-tool.ts'
 import { trackRunnable } from '../../../src/agent/models/track-runnable.ts'
 import { outcomeOf } from '../../../src/agent/saga/outcome.ts'
-import { codeOf, HOMES, rejection, type TestHome } from '../homes.ts'
+import { codeOf, HOMES, NO_WAIT, rejection, type TestHome } from '../homes.ts'
 import { collected } from './fake-providers.ts'
 
 const SETTINGS = { provider: 'fake', model: 'm', load, maxOutputTokens: 50 } as const
@@ -96,6 +96,25 @@ for (const { name, open } of HOMES) {
       if (what !== 'bound to tools') assert.equal([cost, reservedCost], ['0.00005', '0'])
     })
   }
+
+  chain('a stream whose provider is busy is asked for again by the runtime (RUN-235)', async () => {
+    await using home = await open()
+    let dialled = 0
+    class Busy extends FakeStreamingChatModel {
+      override async *_streamResponseChunks(...args: Parameters<FakeStreamingChatModel['_streamResponseChunks']>) {
+        dialled += 1
+        if (dialled < 3) throw Object.assign(new Error('busy'), { status: 503 })
+        yield* super._streamResponseChunks(...args)
+      }
+    }
+    const { chunks } = model().chat
+    const chat = trackRunnable(new Busy({ sleep: 0, chunks }), { ...SETTINGS, backoff: NO_WAIT })
+    const body = async (): Promise<unknown> => (await collected(await chat.stream('hi'))).map(({ content }) => content)
+    assert.equal(await process(home).run({ id: 'r', budget: { tokens: 1_000 } }, body), ['hello ', 'there'])
+    assert.equal((await process(home).replay('r', body)).output, ['hello ', 'there'])
+    assert.is(dialled, 3)
+    assert.is((await home.connection.calls('r'))[0]?.attempt, 3)
+  })
 
   chain('what a model said is sent again after a crash, though LangChain gives it another id', async () => {
     await using home = await open()
