@@ -19,8 +19,6 @@ export interface Truth {
   readonly isComplete: boolean
   /** Of the tenant's log. */
   readonly key: string | undefined
-  /** How many leaves of the tenant anybody knows besides the store; undefined: all. */
-  readonly known: number | undefined
   /** The rows as they are when everything was asked. */
   readonly rows: () => readonly Row[]
 }
@@ -242,12 +240,7 @@ export const reported: Judge = found('the run', ({ text }, truth) => {
 /** The tree of a checkpoint is that of the acknowledged leaves, and of what was written since. */
 export const checkpointed: Judge = found('the checkpoint', ({ text }, truth) => {
   const [, size = '0', root] = text.split('\n')
-  const there = new Set(truth.rows().map(({ header }) => header))
-  // What nobody knows besides a store that went back has no place in the tree: nothing says that it ever was.
-  const isTold = ({ header }: Acknowledged, at: number): boolean => at < (truth.known ?? at + 1) || there.has(header)
-  const headers = leavesOf(truth)
-    .filter(isTold)
-    .map(({ header }) => header)
+  const headers = leavesOf(truth).map(({ header }) => header)
   // What was changed in its place may have lost its id, and what stands in another place has it still.
   const isNew = (event: Acknowledged): boolean =>
     truth.model.byId(event.id) === undefined && truth.model.at(event) === undefined

@@ -105,6 +105,14 @@ export class Model {
     return this.events.filter((event) => !sameRow(event, there.get(placeOf(event))))
   }
 
+  /** Without the events that are gone from these rows and of which nothing is left that knew them: log.db had followed so many leaves of each tenant. */
+  knownBy(followed: ReadonlyMap<string, number>, rows: readonly Row[]): Model {
+    const gone = new Set(this.lostIn(rows))
+    const behind = [...followed].flatMap(([tenant, size]) => this.leaves(tenant).slice(size))
+    const forgotten = new Set(behind.filter((event) => gone.has(event)))
+    return new Model(this.events.filter((event) => !forgotten.has(event)))
+  }
+
   /** True where the rows are the acknowledged ones, and none of a run beside them: what a ledger writes by itself it writes to other streams. */
   isWholeIn(rows: readonly Row[]): boolean {
     const strangers = rows.some((row) => row.stream?.startsWith('run-') && this.at(row) === undefined)

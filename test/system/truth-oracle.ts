@@ -74,11 +74,10 @@ export async function runCase(
   const asked: Asked[] = []
   let rows = await rowsNow(damage.beside === undefined ? beside : data)
   const truth: Truth = {
-    ...{ model: history.model, tenant, run },
+    ...{ model: damage.isKnownToLogOnly ? history.model.knownBy(history.followed, rows) : history.model, tenant, run },
     other: `${tenant}-${run.endsWith('-a') ? 'b' : 'a'}`,
     isComplete: damage.beside === undefined && history.model.isWholeIn(rows),
     key: undefined,
-    known: damage.isKnownToLogOnly ? history.followed.get(tenant) : undefined,
     rows: () => rows,
   }
   if (damage.beside === undefined) {
