@@ -59,7 +59,8 @@ test('an older copy is all that is left: what is gone is listed and acknowledged
     const { code, stderr } = await asked('losses', 'acknowledge', '--all', '--tenant', tenant, '--reason', 'no copy')
     assert.is(code, 0, stderr)
   }
-  assert.is((await asked('losses', 'list', '--tenant', 'system')).code, 3)
+  assert.is((await asked('losses', 'list', '--tenant', 'acme')).code, 3, 'acknowledged, and lost')
+  assert.is((await asked('losses', 'list', '--tenant', 'system')).code, 0)
   assert.is(await started(data), 'started')
   const verified = await asked('verify', '--json')
   assert.is(JSON.parse(verified.stdout.trimEnd().split('\n').at(-1) ?? '').verdict, 'INCOMPLETE')
