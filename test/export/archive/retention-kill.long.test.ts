@@ -19,7 +19,7 @@ const CHILD = bundledProgram('test/export/archive/retention-kill-child.js')
 
 const caller: Caller = { tenant: 'default', actor: 'tester' }
 const RUNS = 40
-const KILLS = rounds(4, 8, 100)
+const KILLS = rounds(4, 4, 100)
 /** Short runs and large values, so that a pass has all of its steps. */
 const textOf = (run: number): string => `what only run ${run} says `.repeat(run % 10 === 0 ? 6_000 : 40)
 
