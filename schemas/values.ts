@@ -19,7 +19,7 @@ export const JsonValue = z
 export const JsonRecord = z
   .any()
   .refine(isJsonObject, 'a JSON object is required')
-  .meta({ type: 'object' }) as unknown as z.ZodType<JsonObject>
+  .meta({ type: 'object', additionalProperties: true }) as unknown as z.ZodType<JsonObject>
 
 export const Tokens = z.int().min(0).max(TOKENS_MAX)
 

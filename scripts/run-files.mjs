@@ -2,6 +2,7 @@
 // their process, and long ones, each run in a separate process.
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TestProcess } from './test-process.mjs'
 
@@ -20,9 +21,9 @@ export const TWO_WRITERS = 'ledger/two-writers.'
 /** Contract suites of stores on servers; each starts its server. */
 export const SERVERS = ['postgres', 'eventstoredb']
 
-/** Suites of crashes and faults that the long suite runs additionally with and without threads next to the one that writes the store. */
+/** Suites of crashes and faults that the long suite runs with and without threads next to the one that writes the store. */
 export const OF_SERVERS = ['system/disk-fault.', 'system/full-disk.', 'system/kill.test.', 'system/shutdown.']
-export const THREAD_MODES = { on: [...OF_SERVERS, 'system/file-faults.'], off: OF_SERVERS }
+export const THREAD_MODES = ['on', 'off']
 
 const FILE_TIMEOUT_MS = { quick: 120_000, long: 20 * 60_000, soak: 4 * 3_600_000 }
 /**
@@ -46,7 +47,7 @@ const ALONE = [
   'store/postgres.test.',
   'store/eventstoredb.test.',
 ]
-/** Files that mostly wait for processes and disks: they start first, in this order, and one lane more than there are cores is used. */
+/** Files that mostly wait for processes and disks: they start first, in this order. Because of them there is one lane more than there are cores. */
 const FIRST = ['store/sqlite-disk-faults.', 'system/', 'examples.', 'agent/kill.', 'cli/']
 
 /** Seeds of fast-check are 32-bit numbers. */
@@ -92,6 +93,16 @@ export function testSource(file) {
   return readFileSync(ROOT + file, 'utf8')
 }
 
+/** Whether the file imports the module, itself or through other modules of the tests; both are paths below `dist/test/`. */
+export function reaches(file, module, seen = new Set()) {
+  if (file === module) return true
+  seen.add(file)
+  const imported = [...testSource(file).matchAll(/from '(\.[^']+)'/g)]
+    .map(([, path]) => relative(ROOT, resolve(ROOT, dirname(file), path)))
+    .filter((path) => !path.startsWith('..') && !seen.has(path))
+  return imported.some((path) => reaches(path, module, seen))
+}
+
 /** Prints a line per file, and the output of failed ones; returns `{passed, failed, skipped, files}` and the failures. */
 export async function runFiles(files, { level, env = {}, timeoutMs = FILE_TIMEOUT_MS[level] }) {
   const sum = { passed: 0, failed: 0, skipped: 0, files: [], failures: [] }
@@ -113,7 +124,7 @@ export async function runFiles(files, { level, env = {}, timeoutMs = FILE_TIMEOU
     // Resources that files of a shared process left open only show now.
     if (shared !== undefined) reportEnd(await shared.end(), sum)
   }
-  await Promise.all(Array.from({ length: availableParallelism() + (level === 'quick' ? 1 : 0) }, lane))
+  await Promise.all(Array.from({ length: availableParallelism() + 1 }, lane))
   if (process.env.COUNTERSIGN_TEST_RETRY === '1') await retryFailures(sum, options)
   return sum
 }

@@ -1,15 +1,17 @@
-// Runs the same suites on every backend of the event store, one after the other, and prints the total: contract, ledger, HTTP, client, crash (kill -9 of a
-// ledger process) and many concurrent processes. PostgreSQL is a server that each test process starts, or that of POSTGRES_URL. EventStoreDB is the protocol
+// Runs the same suites on every durable backend of the event store, one after the other, and prints the total: contract, ledger, HTTP, client, crash (kill -9 of
+// a ledger process) and many concurrent processes. PostgreSQL is a server that each test process starts, or that of POSTGRES_URL. EventStoreDB is the protocol
 // node in the tests' own process, or with EVENTSTORE_URL a real server. `--long` runs the long suites; a word selects paths or backends that contain it. With
 // `--shared` most suites share a store on each server, which is filled and which other tests keep writing to (test/support/shared-test-store.ts).
 //
-// Suites that are meaningful for only one backend are left out: faults of a file (a full disk, failing syncs, the owner's lock, crash images, altered rows),
-// faults of a server (lost answers, cut connections, retention), and suites without a store.
+// Left out are the store in memory, where `npm test` runs the suites; suites that are meaningful for only one backend: faults of a file (a full disk, failing
+// syncs, the owner's lock, crash images, altered rows), faults of a server (lost answers, cut connections, retention); and files that open no store of
+// test/support/test-store.ts.
 import {
   CONTENTION,
   drawSeed,
   KILL,
   levelOf,
+  reaches,
   runFiles,
   SERVERS,
   slowestLine,
@@ -19,6 +21,7 @@ import {
   wordsOf,
 } from './run-files.mjs'
 
+const TEST_STORE = 'support/test-store.js'
 /** Prefixes of paths below `dist/test/`. */
 const LEDGER = 'ledger/'
 const WEBHOOKS = 'webhooks/'
@@ -32,15 +35,19 @@ const level = levelOf(process.argv)
 /** Whether tests share a filled store per server, instead of having one each. */
 const isShared = process.argv.includes('--shared')
 const words = wordsOf(process.argv.slice(2), ['--shared'])
-const all = testFiles({ level })
+const all = testFiles({ level }).filter((file) => !isOfLedger(file) || reaches(file, TEST_STORE))
 
 /** Suites of ledgers that cannot use a shared store, each with the reason. */
 const UNSHARED = Object.fromEntries(
   all
-    .filter((file) => OF_LEDGERS.some((beginning) => file.startsWith(beginning)))
+    .filter(isOfLedger)
     .map((file) => [file, whyUnshared(testSource(file))])
     .filter(([, why]) => why !== undefined),
 )
+
+function isOfLedger(file) {
+  return OF_LEDGERS.some((beginning) => file.startsWith(beginning))
+}
 
 /** A test that names its own tenant uses `ownTenant`, `freshTenant`, `ownCaller` or the caller `alice`. */
 function whyUnshared(source) {
@@ -55,8 +62,6 @@ function whyUnshared(source) {
 const REAL = process.env.EVENTSTORE_URL ? 'eventstoredb' : undefined
 
 const STORES = [
-  // Nothing in memory survives its process, so the crash suites are left out.
-  { name: 'memory', suites: ['store/memory.', ...ON_EVERY_STORE] },
   {
     name: 'sqlite',
     suites: ['store/sqlite.', ...ON_EVERY_STORE, ...AFTER_KILL],

@@ -26,7 +26,7 @@ const isNamed = (file) => words.every((word) => file.includes(word))
 const files = testFiles({ level }).filter((file) => (words.length === 0 ? long || !isRemote(file) : isNamed(file)))
 drawSeed(level)
 let sum = await runFiles(files, { level })
-if (long) for (const mode of Object.keys(THREAD_MODES)) sum = addUp(sum, await inThreadMode(mode))
+if (long) for (const mode of THREAD_MODES) sum = addUp(sum, await inThreadMode(mode))
 if (sum.files.length === 0) {
   console.error('no test file matches')
   process.exitCode = 1
@@ -36,7 +36,7 @@ console.log(sumLine(sum))
 if (sum.failed > 0) process.exitCode = 1
 
 async function inThreadMode(mode) {
-  const isOfMode = (file) => THREAD_MODES[mode].some((beginning) => file.startsWith(beginning))
+  const isOfMode = (file) => OF_SERVERS.some((beginning) => file.startsWith(beginning))
   const all = new Set([...testFiles({ level: 'quick' }), ...testFiles({ level })])
   const again = [...all].filter((file) => isOfMode(file) && isNamed(file))
   if (again.length > 0) console.log(`threads ${mode}:`)

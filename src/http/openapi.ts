@@ -91,7 +91,7 @@ function configOf(route: Route): RouteConfig {
     tags: [route.tag],
     security: route.access === 'open' ? [] : [{ bearer: [...route.access.scopes] }],
     request: requestOf(route),
-    responses: { 200: success, ...Object.fromEntries(others), default: PROBLEM },
+    responses: { 200: success, ...Object.fromEntries(others), '4XX': PROBLEM, '5XX': PROBLEM },
   }
 }
 

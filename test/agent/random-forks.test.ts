@@ -158,7 +158,7 @@ function check(plan: Plan, world: World, output: Json): void {
 }
 
 const kills = fc.array(fc.record({ at: fc.integer({ min: 1, max: 25 }), lastArrives: fc.boolean() }), { maxLength: 2 })
-const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(15, 150, 500), 'over HTTP': rounds(2, 20, 40) }
+const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(15, 80, 500), 'over HTTP': rounds(2, 20, 40) }
 
 for (const { name, open } of HOMES) {
   const random = suite(`random forks ${name}`)

@@ -107,7 +107,7 @@ function expectedOf(program: readonly Work[], calls: readonly JsonObject[], prov
   return at(program, undefined)
 }
 
-const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(20, 200, 600), 'over HTTP': rounds(2, 20, 40) }
+const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(20, 100, 600), 'over HTTP': rounds(2, 20, 40) }
 
 for (const { name, open } of HOMES) {
   const random = suite(`random programs ${name}`)

@@ -11,7 +11,7 @@ import { expectedOf, nameOf, registerTools, type SagaPlan, sagas, type World } f
 /** Over HTTP the same code runs; there a sample is enough. */
 /** So often a saga that has ended is requested again. */
 const AGAIN_EVERY = 4
-const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(40, 500, 2_000), 'over HTTP': rounds(2, 20, 60) }
+const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(40, 250, 2_000), 'over HTTP': rounds(2, 20, 60) }
 
 for (const { name, open } of HOMES) {
   const random = suite(`random sagas ${name}`)

@@ -112,7 +112,7 @@ test('a problem is one schema, which names every stable code (HTTP-51)', async (
   for (const operations of Object.values(document.paths))
     for (const { operationId, responses } of Object.values(operations))
       assert.equal(
-        responses.default?.content?.['application/problem+json']?.schema,
+        responses['4XX']?.content?.['application/problem+json']?.schema,
         { $ref: '#/components/schemas/Problem' },
         operationId,
       )

@@ -282,7 +282,7 @@ model(
         assert.equal([verdict.verdict, (verdict.snapshots as { mismatched: number }).mismatched], ['VERIFIED', 0])
         await foldsOn(test)
       }),
-      { numRuns: rounds(40, 400) },
+      { numRuns: rounds(40, 200, 1_000) },
     )
   },
 )

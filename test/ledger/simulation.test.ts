@@ -8,7 +8,7 @@ const simulation = suite('simulated histories')
 
 const ONE = process.env.COUNTERSIGN_TEST_SIMULATION_SEED
 const FIRST = testSeed(1)
-const SEEDS = ONE === undefined ? Array.from({ length: rounds(30, 1_500, 10_000) }, (_, n) => FIRST + n) : [Number(ONE)]
+const SEEDS = ONE === undefined ? Array.from({ length: rounds(30, 700, 10_000) }, (_, n) => FIRST + n) : [Number(ONE)]
 
 /** What went wrong, and how to see it again. */
 async function failureOf(seed: number, options = {}): Promise<string | undefined> {

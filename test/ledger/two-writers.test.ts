@@ -11,7 +11,7 @@ import { testStoreKind } from '../support/test-store.ts'
 
 const writers = suite('two ledgers on one store')
 /** Fewer where each is a call to a server. */
-const COMMANDS = testStoreKind('memory') === 'eventstoredb' ? 400 : rounds(150, 1_000, 4_000)
+const COMMANDS = testStoreKind('memory') === 'eventstoredb' ? 400 : rounds(150, 500, 4_000)
 
 const execute = (ledger: Ledger, command: Command, key?: string): Promise<Outcome> =>
   ledger.execute(alice, 'r', command, key === undefined ? {} : idempotent(key))

@@ -23,7 +23,7 @@ async function agrees(setUp: () => Promise<RealStore>, numRuns: number): Promise
 }
 
 test('in whatever order it is used, the memory store agrees with a plain list', async () => {
-  await agrees(async () => ({ store: openMemoryStore({ pageRecords: 3 }) }), rounds(60, 400, 1_000))
+  await agrees(async () => ({ store: openMemoryStore({ pageRecords: 3 }) }), rounds(60, 200, 1_000))
 })
 
 test('in whatever order it is used and reopened, the sqlite store agrees with a plain list', async () => {

@@ -8,7 +8,7 @@ import { rounds } from '../support/rounds.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('sqlite store: the power goes')
-const IMAGES = rounds(50, 240, 1_200)
+const IMAGES = rounds(50, 120, 1_200)
 const CONTROLS = rounds(20, 40, 150)
 const CHILD = bundledProgram('test/system/power-cut-child.js')
 

@@ -4,7 +4,7 @@ import { rounds } from '../support/rounds.ts'
 
 const test = suite('kill -9 of the server, many times')
 /** `COUNTERSIGN_TEST_KILLS` kills it so often instead, for slices of the whole. */
-const KILLS = Number(process.env.COUNTERSIGN_TEST_KILLS ?? rounds(40, 40, 200))
+const KILLS = Number(process.env.COUNTERSIGN_TEST_KILLS ?? rounds(20, 20, 200))
 
 test(`${KILLS} kills under load: nothing acknowledged is lost, nothing retried is doubled, verify and replay agree (F1)`, async () => {
   const { restartMs, acknowledged, events } = await killUnderLoad({ cycles: KILLS })

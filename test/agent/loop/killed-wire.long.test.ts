@@ -14,9 +14,9 @@ import { type Bill, type Loopback, loopbackProvider } from './loopback-provider.
 import { WIRE_LOOPS } from './wire-loops.ts'
 
 const CHILD = fileURLToPath(new URL('wire-child.js', import.meta.url))
-const TURNS = rounds(6, 30, 120)
-const TURNS_MANY = rounds(6, 300)
-const DEATHS = rounds(2, 5, 20)
+const TURNS = rounds(6, 15, 120)
+const TURNS_MANY = rounds(6, 120, 300)
+const DEATHS = rounds(2, 4, 20)
 const LIFE_MS = 240_000
 /** Milliseconds within which an answer is read, recorded, and its calls are begun. */
 const AFTER_ANSWER_MS = 30

@@ -119,7 +119,7 @@ for (const { name, open } of HOMES) {
         assert.equal((await home.process().replay(id, bodyOf(given))).output, output)
         assert.is(provider.dialled, dialled)
       }),
-      { numRuns: name === 'in process' ? rounds(25, 200) : rounds(5, 30) },
+      { numRuns: name === 'in process' ? rounds(25, 100, 400) : rounds(5, 30) },
     )
   })
 

@@ -109,7 +109,7 @@ const POLICY = fc.oneof(
 
 policies('what is refused before it is requested is what the ledger refuses unread, and nothing else (RUN-233)', () => {
   let fit = 0
-  const numRuns = rounds(600, 20_000)
+  const numRuns = rounds(600, 5_000, 20_000)
   fc.assert(
     fc.property(POLICY, (policy) => {
       const { success } = PlacePolicy.safeParse(policy)

@@ -6,8 +6,8 @@ import { surviveKills } from './killed-workers.ts'
 
 const test = suite('workers that are killed')
 
-const RUNS = rounds(40, 150, 2_000)
-const KILLS = rounds(4, 15, 200)
+const RUNS = rounds(40, 80, 2_000)
+const KILLS = rounds(4, 8, 200)
 /** Less than what the runner gives a file: the test says then which run has not ended. */
 const LONG_MS = rounds(4, 9, 100) * 60_000
 
