@@ -6,10 +6,10 @@ import { readIdentity } from '../compose/compose.ts'
 import { signSuccession } from '../merkle/key-succession.ts'
 import { noteVerifier } from '../merkle/note-key.ts'
 import type { Settings } from '../settings/config.ts'
-import { requireKeys } from '../settings/key-source.ts'
+import { requireKeys, wrappingOf } from '../settings/key-source.ts'
 import { toBase64url } from '../signing/base64url.ts'
 import { makeFolder } from '../signing/durable-file.ts'
-import { createLedgerKeys, replaceKeyFile, verifierKey, writeNewKeyFile } from '../signing/key-file.ts'
+import { createLedgerKeys, readKeyFile, replaceKeyFile, verifierKey, writeNewKeyFile } from '../signing/key-file.ts'
 import { currentKey, rotateKeyRing } from '../signing/key-ring.ts'
 import {
   ed25519PublicBytes,
@@ -18,6 +18,7 @@ import {
   rotateLogKey,
   rotateTokenKeys,
 } from '../signing/ledger-keys.ts'
+import type { KeyWrapping } from '../signing/wrapped-keys.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
@@ -27,9 +28,37 @@ import { jsonLine } from './shown.ts'
 export function createKeys({ settings: { keys: place }, has }: Arguments): number {
   if (place.kind === 'text') throw new CliFailure('COUNTERSIGN_KEYS holds keys already')
   makeFolder(dirname(place.path))
-  writeNewKeyFile(place.path, createLedgerKeys(new Date().toISOString(), randomBytes))
+  writeNewKeyFile(place.path, createLedgerKeys(new Date().toISOString(), randomBytes), wrappingOf(place))
   process.stdout.write(has('json') ? jsonLine({ file: place.path }) : `${place.path}\n`)
   return EXIT.ok
+}
+
+/** Encrypts the key file under the key of the program of `--keys exec:COMMAND`. */
+export function wrapKeys({ settings, has }: Arguments): number {
+  const { path, wrapping } = wrappedPlace(settings)
+  using _ = exclusively(path)
+  replaceKeyFile(path, readKeyFile(path), wrapping)
+  process.stdout.write(has('json') ? jsonLine({ file: path, wrapped: true }) : `${path}\n`)
+  process.stderr.write(`${WRAPPED}\n`)
+  return EXIT.ok
+}
+
+/** Decrypts the key file for good: it is readable without the program again. */
+export function unwrapKeys({ settings, has }: Arguments): number {
+  const { path, wrapping } = wrappedPlace(settings)
+  using _ = exclusively(path)
+  replaceKeyFile(path, readKeyFile(path, wrapping))
+  process.stdout.write(has('json') ? jsonLine({ file: path, wrapped: false }) : `${path}\n`)
+  return EXIT.ok
+}
+
+const WRAPPED =
+  'start every process of this ledger with the same --keys from now on; copies of the file from before are not encrypted: destroy them'
+
+function wrappedPlace({ keys }: Settings): { readonly path: string; readonly wrapping: KeyWrapping } {
+  const wrapping = keys.kind === 'file' ? wrappingOf(keys) : undefined
+  if (keys.kind === 'file' && wrapping !== undefined) return { path: keys.path, wrapping }
+  throw usageFailure('name the program that keeps the key: --keys exec:COMMAND')
 }
 
 interface ListedKey {
@@ -103,7 +132,7 @@ export async function rotateKeys({ settings, has }: Arguments): Promise<number> 
   const now = new Date().toISOString()
   const origin = what === 'log' ? await originUnder(settings, before) : ''
   const after = rotatedKeys(before, { what, now, origin })
-  replaceKeyFile(place.path, after)
+  replaceKeyFile(place.path, after, wrappingOf(place))
   const key = what === 'log' ? noteVerifier(origin, after.checkpointKey).text : undefined
   const kid = key ?? (what === 'ring' ? currentKey(after.ring).kid : after.tokenKeys.at(-1)?.kid)
   process.stdout.write(has('json') ? jsonLine({ kid: kid ?? null, use: USES[what] }) : `${kid}\n`)

@@ -20,7 +20,7 @@ import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
 import type { Settings } from '../settings/config.ts'
 import { guardedTarget } from '../settings/guarded-target.ts'
-import { fixedKeys, readKeys, requireKeys, type WatchedKeys, watchKeyFile } from '../settings/key-source.ts'
+import { fixedKeys, readKeys, requireKeys, type WatchedKeys, watchKeyFile, wrappingOf } from '../settings/key-source.ts'
 import { isOnServer, type KeyPlace } from '../settings/places.ts'
 import { watchPolicies } from '../settings/policy-file.ts'
 import { reasonOf } from '../settings/reason-of.ts'
@@ -241,23 +241,23 @@ function keysMissing(place: KeyPlace): StartError {
 
 /** Only for an empty store, which this process owns by now: new keys could not verify an existing history. */
 async function makeKeys(place: KeyPlace, store: EventStore): Promise<LedgerKeys> {
-  const path = place.kind === 'file' ? place.path : ''
+  if (place.kind === 'text') throw new StartError('keys-missing', 'the text of the keys is empty')
   if ((await store.end()) !== undefined) {
     throw new StartError(
       'keys-missing',
-      `${path} is missing and the store ${store.url} holds events: restore the key file`,
+      `${place.path} is missing and the store ${store.url} holds events: restore the key file`,
     )
   }
   const keys = createLedgerKeys(new Date().toISOString(), randomBytes)
   // A store in memory is lost with its process, so its keys need not be kept.
-  if (store.url !== 'memory:') writeNewKeyFile(path, keys)
+  if (store.url !== 'memory:') writeNewKeyFile(place.path, keys, wrappingOf(place))
   return keys
 }
 
 function watchKeys(place: KeyPlace, keys: LedgerKeys, log: Log): WatchedKeys {
   if (place.kind === 'text' || !existsSync(place.path)) return fixedKeys(keys)
   const onError = (error: unknown): void => log.error({ reason: reasonOf(error) }, 'the key file cannot be read again')
-  return watchKeyFile({ path: place.path, keys, onError })
+  return watchKeyFile({ place, keys, onError })
 }
 
 /** Node 22 has no `AsyncDisposableStack`. */

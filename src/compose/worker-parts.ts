@@ -6,5 +6,5 @@ export function keysAt(place: KeyPlace): WatchedKeys {
   const keys = requireKeys(place)
   if (place.kind === 'text') return fixedKeys(keys)
   // A key file that cannot be read is reported by the thread that seals with it.
-  return watchKeyFile({ path: place.path, keys, onError: () => undefined })
+  return watchKeyFile({ place, keys, onError: () => undefined })
 }

@@ -2,17 +2,22 @@
 import { existsSync } from 'node:fs'
 import type { KeySource } from '../ledger/ports.ts'
 import { syncPlaced } from '../signing/durable-file.ts'
-import { KeyFileError, readKeyFile, readKeysFromText } from '../signing/key-file.ts'
+import { KeyFileError, readKeyFile, readKeysFromText, readWrappedKeyFile } from '../signing/key-file.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
-import type { KeyPlace } from './places.ts'
+import type { KeyWrapping } from '../signing/wrapped-keys.ts'
+import { keyCommand } from './key-command.ts'
+import type { KeyFilePlace, KeyPlace } from './places.ts'
 import { reasonOf } from './reason-of.ts'
-import { readSettled, watchFile } from './watch-file.ts'
+import { readSettled, watchFile, watchFileLater } from './watch-file.ts'
 
-/** `current` checks the file first, which costs a system call: hot paths cache the value passed to `onChange`. */
+/**
+ * `current` checks the file first, which costs a system call: hot paths cache the value passed to `onChange`. A file that another program opens is
+ * checked in the background only.
+ */
 export type WatchedKeys = KeySource & Disposable
 
 export interface WatchOptions {
-  readonly path: string
+  readonly place: KeyFilePlace
   /** The keys as they were read first. */
   readonly keys: LedgerKeys
   /** Default one second. */
@@ -24,7 +29,7 @@ export interface WatchOptions {
 /** The keys that a ledger seals with; a key file is made durable first. Undefined if there is no key file. Throws `KeyFileError` if the file cannot be used. */
 export function readKeys(place: KeyPlace): LedgerKeys | undefined {
   try {
-    return place.kind === 'text' ? readKeysFromText(place.text) : readSettled(place.path, readDurable).value
+    return place.kind === 'text' ? readKeysFromText(place.text) : readSettled(place.path, durableReader(place)).value
   } catch (error) {
     if (error instanceof KeyFileError && error.code === 'key-file-missing') return undefined
     throw error
@@ -33,7 +38,12 @@ export function readKeys(place: KeyPlace): LedgerKeys | undefined {
 
 /** The keys. Throws `KeyFileError`, also if the file is missing. */
 export function requireKeys(place: KeyPlace): LedgerKeys {
-  return place.kind === 'text' ? readKeysFromText(place.text) : readKeyFile(place.path)
+  return place.kind === 'text' ? readKeysFromText(place.text) : readKeyFile(place.path, wrappingOf(place))
+}
+
+/** What encrypts the key file; undefined if nothing does. */
+export function wrappingOf({ command }: KeyFilePlace): KeyWrapping | undefined {
+  return command && keyCommand(command)
 }
 
 /** Keys that never change, such as those from the environment. */
@@ -42,17 +52,27 @@ export function fixedKeys(keys: LedgerKeys): WatchedKeys {
 }
 
 /** Watches the key file: `keys rotate` replaces it, which is noticed within a second. */
-export function watchKeyFile({ keys, ...options }: WatchOptions): WatchedKeys {
-  return watchFile({ ...options, value: keys, read: readDurable })
+export function watchKeyFile({ place, keys, ...options }: WatchOptions): WatchedKeys {
+  const { path } = place
+  const wrapping = wrappingOf(place)
+  if (wrapping === undefined) return watchFile({ ...options, path, value: keys, read: durableReader(place) })
+  const read = async (): Promise<LedgerKeys> => {
+    if (existsSync(path)) syncKeys(path)
+    return await readWrappedKeyFile(path, wrapping)
+  }
+  return watchFileLater({ ...options, path, value: keys, read })
 }
 
 /**
  * Reads the key file after an fsync: events sealed with a key that a power failure destroys could never be verified. Throws `KeyFileError`, also if the sync
  * fails.
  */
-function readDurable(path: string): LedgerKeys {
-  if (existsSync(path)) syncKeys(path)
-  return readKeyFile(path)
+function durableReader(place: KeyFilePlace): (path: string) => LedgerKeys {
+  const wrapping = wrappingOf(place)
+  return (path) => {
+    if (existsSync(path)) syncKeys(path)
+    return readKeyFile(path, wrapping)
+  }
 }
 
 function syncKeys(path: string): void {

@@ -12,10 +12,15 @@ export interface ServerPlace {
 /** Where the store is. */
 export type StorePlace = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'memory' } | ServerPlace
 
+/** A key file; `command` is the program, with its arguments, that keeps the key under which it is encrypted. */
+export interface KeyFilePlace {
+  readonly kind: 'file'
+  readonly path: string
+  readonly command?: readonly string[]
+}
+
 /** Where the keys are: a file, or the text itself. */
-export type KeyPlace =
-  | { readonly kind: 'file'; readonly path: string }
-  | { readonly kind: 'text'; readonly text: string }
+export type KeyPlace = KeyFilePlace | { readonly kind: 'text'; readonly text: string }
 
 export const STORE_FILE = 'store.db'
 
@@ -41,6 +46,9 @@ export const LOSS_SUFFIX = '.lost'
 
 /** Appended to the name of the store's file, for the list of erasures. */
 export const ERASURES_SUFFIX = '.erasures'
+
+/** Begins `--keys` where the key file is encrypted. */
+const EXEC = 'exec:'
 
 const EVENTSTORE_URL = /^(esdb|kurrentdb)(\+discover)?:\/\//
 
@@ -69,9 +77,17 @@ export function storePlace(input: string | undefined, data: string): StorePlace 
 /** The default key file is the one next to the store, if it exists, otherwise the one in the data folder. */
 export function keyPlace(text: string | undefined, store: StorePlace, data: string): KeyPlace {
   if (text?.trimStart().startsWith('{')) return { kind: 'text', text: text }
-  if (text !== undefined) return { kind: 'file', path: text }
+  if (text !== undefined && !text.startsWith(EXEC)) return { kind: 'file', path: text }
   const beside = store.kind === 'sqlite' ? join(dirname(store.path), KEY_FILE) : undefined
-  return { kind: 'file', path: beside !== undefined && existsSync(beside) ? beside : join(data, KEY_FILE) }
+  const path = beside !== undefined && existsSync(beside) ? beside : join(data, KEY_FILE)
+  return { kind: 'file', path, ...(text !== undefined && { command: commandOf(text.slice(EXEC.length)) }) }
+}
+
+/** The words of the command: it runs without a shell, so that nothing in it is expanded. */
+function commandOf(text: string): readonly string[] {
+  const words = text.split(/\s+/).filter((word) => word !== '')
+  if (words.length > 0) return words
+  throw new SettingsError(`--keys: ${EXEC} is followed by a program: --keys ${EXEC}/usr/local/bin/ledger-key`)
 }
 
 function isFolder(path: string): boolean {

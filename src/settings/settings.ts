@@ -82,7 +82,8 @@ export const SETTINGS = {
     shownDefault: '`store.db` in the data folder',
   },
   keys: {
-    about: 'the key file; the variable may also hold its JSON text',
+    about:
+      'the key file; the variable may also hold its JSON text. `exec:COMMAND` where the key file of the data folder is encrypted by that program, which runs as `COMMAND wrap` and `COMMAND unwrap`',
     schema: Path,
     shownDefault: '`keys.json` in the data folder',
   },

@@ -20,49 +20,98 @@ export interface WatchFileOptions<T> {
 }
 
 const POLL_MS = 1_000
+/** After a failed read that another program takes part in. */
+const PAUSE_MS = 5_000
 
 /** Checks the file every second and on each call of `current`; a replaced file is detected by its inode. */
-export function watchFile<T>({
+export function watchFile<T>({ path, value, read, pollMs = POLL_MS, onError }: WatchFileOptions<T>): WatchedFile<T> {
+  const file = new Content(path, { value, onError })
+  const look = (): void => {
+    if (!file.isChanged()) return
+    try {
+      const settled = readSettled(path, read)
+      file.accept(settled.value, settled.fingerprint)
+    } catch (error) {
+      file.reject(error)
+    }
+  }
+  return file.watched({ look, lookNow: look, pollMs })
+}
+
+/** Checks the file every second; a changed one is read without blocking the thread, and again after a pause if that fails. */
+export function watchFileLater<T>({
   path,
-  value: first,
+  value,
   read,
   pollMs = POLL_MS,
   onError,
-}: WatchFileOptions<T>): WatchedFile<T> {
-  const listeners = new Set<(value: T) => void>()
-  let value = first
-  let seen = fingerprint(path)
-  let failed: string | undefined
-
-  const look = (): void => {
-    const now = fingerprint(path)
-    if (now === seen) return
+}: Omit<WatchFileOptions<T>, 'read'> & { readonly read: (path: string) => Promise<T> }): WatchedFile<T> {
+  const file = new Content(path, { value, onError })
+  let nextMs = 0
+  let isReading = false
+  const look = async (): Promise<void> => {
+    if (isReading || performance.now() < nextMs || !file.isChanged()) return
+    isReading = true
+    const before = fingerprint(path)
     try {
-      const settled = readSettled(path, read)
-      seen = settled.fingerprint
-      value = settled.value
-      failed = undefined
+      file.accept(await read(path), before)
     } catch (error) {
-      // The failure may be temporary: the file is checked again, and the failure is reported once.
-      const failure = `${now} ${error}`
-      if (failure !== failed) onError(error)
-      failed = failure
-      return
+      file.reject(error)
+      nextMs = performance.now() + PAUSE_MS
+    } finally {
+      isReading = false
     }
-    for (const listener of [...listeners]) listener(value)
   }
-  const polling = setInterval(look, pollMs).unref()
+  return file.watched({ look: () => void look(), lookNow: () => undefined, pollMs })
+}
 
-  return {
-    current: () => {
-      look()
-      return value
-    },
-    onChange: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    [Symbol.dispose]: () => clearInterval(polling),
+/** What was last read of a file. A failure to read it is reported once. */
+class Content<T> {
+  readonly #path: string
+  readonly #onError: (error: unknown) => void
+  readonly #listeners = new Set<(value: T) => void>()
+  #value: T
+  #seen: string
+  #failed: string | undefined
+
+  constructor(path: string, { value, onError }: { readonly value: T; readonly onError: (error: unknown) => void }) {
+    this.#path = path
+    this.#onError = onError
+    this.#value = value
+    this.#seen = fingerprint(path)
+  }
+
+  isChanged(): boolean {
+    return fingerprint(this.#path) !== this.#seen
+  }
+
+  accept(value: T, seen: string): void {
+    this.#seen = seen
+    this.#value = value
+    this.#failed = undefined
+    for (const listener of [...this.#listeners]) listener(value)
+  }
+
+  /** The failure may be temporary: the last content stays in use. */
+  reject(error: unknown): void {
+    const failure = `${fingerprint(this.#path)} ${error}`
+    if (failure !== this.#failed) this.#onError(error)
+    this.#failed = failure
+  }
+
+  watched({ look, lookNow, pollMs }: { look: () => void; lookNow: () => void; pollMs: number }): WatchedFile<T> {
+    const polling = setInterval(look, pollMs).unref()
+    return {
+      current: () => {
+        lookNow()
+        return this.#value
+      },
+      onChange: (listener) => {
+        this.#listeners.add(listener)
+        return () => this.#listeners.delete(listener)
+      },
+      [Symbol.dispose]: () => clearInterval(polling),
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { linkNewFile, replaceFile } from './durable-file.ts'
 import { formatLedgerKeys, KeyFileError, type LedgerKeys, parseLedgerKeys } from './ledger-keys.ts'
+import { type KeyWrapping, unwrapText, unwrapTextLater, wrapText } from './wrapped-keys.ts'
 
 export { createLedgerKeys, KeyFileError, type LedgerKeys, verifierKey } from './ledger-keys.ts'
 
@@ -11,9 +12,14 @@ const ANY_OF_OTHERS = 0o077
 const ANY_BUT_GROUP_READS = 0o037
 const ROOT = 0
 
-/** Reads and checks a key file. Throws `KeyFileError`, whose message says what to do and contains no secret. */
-export function readKeyFile(path: string): LedgerKeys {
-  return parseLedgerKeys(readGuarded(path), path)
+/** Reads and checks a key file; `wrapping` opens one that is wrapped. Throws `KeyFileError`, whose message says what to do and contains no secret. */
+export function readKeyFile(path: string, wrapping?: KeyWrapping): LedgerKeys {
+  return parseLedgerKeys(unwrapText(readGuarded(path), { source: path, wrapping }), path)
+}
+
+/** `readKeyFile` of a wrapped file without blocking the thread on its program. */
+export async function readWrappedKeyFile(path: string, wrapping: KeyWrapping): Promise<LedgerKeys> {
+  return parseLedgerKeys(await unwrapTextLater(readGuarded(path), { source: path, wrapping }), path)
 }
 
 /** Keys from a setting such as COUNTERSIGN_KEYS, in the form of the key file. Throws `KeyFileError`. */
@@ -22,8 +28,8 @@ export function readKeysFromText(text: string): LedgerKeys {
 }
 
 /** Writes a key file that must not exist yet. The file is durable on return, and a crash leaves it complete or absent. Throws `KeyFileError`. */
-export function writeNewKeyFile(path: string, keys: LedgerKeys): void {
-  if (linkNewFile(path, formatLedgerKeys(keys))) return
+export function writeNewKeyFile(path: string, keys: LedgerKeys, wrapping?: KeyWrapping): void {
+  if (linkNewFile(path, fileText(keys, wrapping))) return
   throw new KeyFileError(
     'key-file-exists',
     `${path} exists already; keys are never overwritten: move the file away first`,
@@ -31,8 +37,13 @@ export function writeNewKeyFile(path: string, keys: LedgerKeys): void {
 }
 
 /** Replaces a key file, durably and in one step: a crash leaves the old file or the new one. */
-export function replaceKeyFile(path: string, keys: LedgerKeys): void {
-  replaceFile(path, formatLedgerKeys(keys))
+export function replaceKeyFile(path: string, keys: LedgerKeys, wrapping?: KeyWrapping): void {
+  replaceFile(path, fileText(keys, wrapping))
+}
+
+function fileText(keys: LedgerKeys, wrapping: KeyWrapping | undefined): string {
+  const text = formatLedgerKeys(keys)
+  return wrapping === undefined ? text : wrapText(text, wrapping)
 }
 
 /**

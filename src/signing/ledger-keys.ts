@@ -53,6 +53,9 @@ export class KeyFileError extends Error {
     | 'key-file-permissions'
     | 'key-file-invalid'
     | 'key-file-exists'
+    | 'key-file-wrapped'
+    | 'key-file-plain'
+    | 'key-command-failed'
 
   constructor(code: KeyFileError['code'], message: string, options?: ErrorOptions) {
     super(message, options)

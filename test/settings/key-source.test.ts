@@ -17,7 +17,7 @@ source('a rotated file is noticed when the keys are read, and each listener is n
   const keys = createLedgerKeys(NOW, randomBytes)
   writeNewKeyFile(path, keys)
   const heard: number[] = []
-  using watched = watchKeyFile({ path, keys, pollMs: NEVER_MS, onError: () => {} })
+  using watched = watchKeyFile({ place: { kind: 'file', path }, keys, pollMs: NEVER_MS, onError: () => {} })
   const stop = watched.onChange((changed) => heard.push(changed.ring.keys.length))
   assert.is(watched.current(), keys)
 
@@ -37,7 +37,12 @@ source('a file that breaks while it is watched leaves the keys in use', () => {
   const keys = createLedgerKeys(NOW, randomBytes)
   writeNewKeyFile(path, keys)
   const errors: unknown[] = []
-  using watched = watchKeyFile({ path, keys, pollMs: NEVER_MS, onError: (error) => errors.push(error) })
+  using watched = watchKeyFile({
+    place: { kind: 'file', path },
+    keys,
+    pollMs: NEVER_MS,
+    onError: (error) => errors.push(error),
+  })
   writeFileSync(path, 'torn')
   assert.is(watched.current(), keys)
   assert.is(errors.length, 1)

@@ -62,7 +62,12 @@ function watcher(folder: string): DurableFileReport['watcher'] {
   const keys = createLedgerKeys(NOW, randomBytes)
   writeNewKeyFile(path, keys)
   const errors: unknown[] = []
-  using watched = watchKeyFile({ path, keys, pollMs: 2 ** 30, onError: (error) => errors.push(error) })
+  using watched = watchKeyFile({
+    place: { kind: 'file', path },
+    keys,
+    pollMs: 2 ** 30,
+    onError: (error) => errors.push(error),
+  })
   const rotated = { ...keys, ring: rotateKeyRing(keys.ring, NOW, randomBytes) }
   writeFileSync(`${path}.new`, formatLedgerKeys(rotated), { mode: 0o600 })
   renameSync(`${path}.new`, path)
