@@ -13,12 +13,27 @@ const Item = z.strictObject({
   classes: z.array(z.string()).describe('Names of the classes of retention that said so.'),
 })
 
+const Pass = z.strictObject({
+  at: z.string().describe('When it ended.'),
+  archived: z.int().describe('Number of runs that it archived.'),
+  left: z.int().describe('Number of runs that were due and were left: damaged, held meanwhile, or grown.'),
+  failure: z.string().optional().describe('Why it ended early; the next one goes on.'),
+})
+
+const Passes = z.strictObject({
+  nextAt: z.string().describe('When the next pass of retention begins.'),
+  last: Pass.optional().describe('The last pass over this tenant since the start of this process; absent before it.'),
+})
+
 export const ArchivesAnswer = z
   .strictObject({
     items: z.array(Item).describe('The 1,000 archives recorded last, the newest first.'),
     total: z.int().describe('Number of archives on record.'),
+    passes: Passes.optional().describe('Passes of retention; absent where this process runs none.'),
   })
   .meta({ id: 'Archives' })
 
 export type ArchiveAnswer = z.infer<typeof Item>
+export type RetentionPass = z.infer<typeof Pass>
+export type RetentionPassesAnswer = z.infer<typeof Passes>
 export type ArchivesAnswer = z.infer<typeof ArchivesAnswer>

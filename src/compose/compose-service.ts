@@ -74,7 +74,8 @@ export async function startService(options: ServiceOptions, opener = openLedger)
   }
   const serving = (opened: OpenLedger, draining: AbortSignal): App => {
     deliveries = webhook?.deliver(opened)
-    return edge({ ...opened, webhook: deliveries }, draining)
+    passes = retentionPasses({ ...opened, settings, log })
+    return edge({ ...opened, webhook: deliveries, retention: passes }, draining)
   }
   try {
     const ready = await Promise.race([opening.opened, opening.delayed.then(() => sleep(SOON_MS))])
@@ -85,11 +86,9 @@ export async function startService(options: ServiceOptions, opener = openLedger)
     const server = await startServer({ app: { fetch: (...args) => app.fetch(...args) }, host, port, draining, limits })
     announce(settings, server.url)
     let record = ready && recordService({ ...options, ledger: ready.ledger })
-    passes = ready === undefined ? undefined : retentionPasses({ ...ready, settings, log })
     const onceOpen = (opened: OpenLedger): void => {
       app = serving(opened, draining.signal)
       record = recordService({ ...options, ledger: opened.ledger })
-      passes = retentionPasses({ ...opened, settings, log })
       log.info({}, 'the ledger is open: requests are served')
     }
     return {
@@ -149,6 +148,7 @@ function failureOf(work: Promise<void>): Promise<never> {
 
 type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work' | 'readers' | 'indexing'> & {
   readonly webhook?: Pick<WebhookDeliveries, 'stats'> | undefined
+  readonly retention?: RetentionPasses | undefined
 }
 
 function waiting(opening: Opening, settings: Settings): Served {
@@ -169,7 +169,7 @@ function edgeOf(
   const { values, ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, corsOrigins } =
     settings
   const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
-  return ({ ledger, keys: source, memory, work, readers, indexing, webhook }, draining) => {
+  return ({ ledger, keys: source, memory, work, readers, indexing, webhook, retention }, draining) => {
     const keys = latest(source)
     const verifier = verifierFor(settings, { keys, initial: keys(), trusted, memory })
     return createApp({
@@ -183,7 +183,7 @@ function edgeOf(
       ...(readers && { readers }),
       ...(indexing && { indexing }),
       disks: foldersOf(settings),
-      ...{ mcp, ...(webhook && { webhook }) },
+      ...{ mcp, ...(webhook && { webhook }), ...(retention && { retention }) },
       ...(gateway && { gateway }),
       settings: {
         ...{ ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },

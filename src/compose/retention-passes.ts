@@ -3,6 +3,7 @@
  * taken by new events; only `countersign retention run` gives it back, since that rewrites the whole file.
  */
 import { realpathSync } from 'node:fs'
+import type { RetentionPass, RetentionPassesAnswer } from '../../schemas/answers/archives.ts'
 import { SYSTEM_TENANT } from '../../schemas/names.ts'
 import { runRetention } from '../export/archive/retention-pass.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -30,6 +31,8 @@ interface RetentionParts {
 export interface RetentionPasses extends AsyncDisposable {
   /** Runs a pass now. Never rejects: what goes wrong is logged, and the next pass tries again. */
   pass(): Promise<void>
+  /** The last pass over a tenant, and the next. */
+  of(tenant: string): RetentionPassesAnswer
 }
 
 /** Undefined if no classes are set. Throws `SettingsError` if their file cannot be used, or the store moves no bodies. */
@@ -43,9 +46,12 @@ export function retentionPasses({ firstMs = FIRST_MS, ...parts }: RetentionParts
     return undefined
   }
   const closing = new AbortController()
-  const passing = { ...parts, retention, folder: archivesOf(realpathSync(place.path)), signal: closing.signal }
+  const ended = new Map<string, RetentionPass>()
+  const passing = { ...parts, retention, folder: archivesOf(realpathSync(place.path)), signal: closing.signal, ended }
   let last: Promise<void> = Promise.resolve()
+  let nextMs = Date.now() + firstMs
   const pass = (): Promise<void> => {
+    nextMs = Date.now() + EVERY_MS
     last = last
       .then(() => passOver(passing))
       .catch((error: unknown) => {
@@ -53,13 +59,22 @@ export function retentionPasses({ firstMs = FIRST_MS, ...parts }: RetentionParts
       })
     return last
   }
-  const first = setTimeout(() => void pass(), firstMs).unref()
-  const others = setInterval(() => void pass(), EVERY_MS).unref()
+  let timer: NodeJS.Timeout
+  const later = (afterMs: number): void => {
+    timer = setTimeout(() => {
+      void pass()
+      later(EVERY_MS)
+    }, afterMs).unref()
+  }
+  later(firstMs)
   return {
     pass,
+    of: (tenant) => {
+      const before = ended.get(tenant)
+      return { nextAt: new Date(nextMs).toISOString(), ...(before && { last: before }) }
+    },
     [Symbol.asyncDispose]: async () => {
-      clearTimeout(first)
-      clearInterval(others)
+      clearTimeout(timer)
       closing.abort()
       await last
     },
@@ -70,14 +85,18 @@ interface Passing extends Omit<RetentionParts, 'settings' | 'firstMs'> {
   readonly retention: string
   readonly folder: string
   readonly signal: AbortSignal
+  /** The last pass over each tenant. */
+  readonly ended: Map<string, RetentionPass>
 }
 
 async function passOver(parts: Passing): Promise<void> {
   for (const tenant of parts.ledger.logs?.signed() ?? []) {
     if (tenant === SYSTEM_TENANT || parts.signal.aborted) continue
     try {
-      await passOverTenant(parts, tenant)
+      parts.ended.set(tenant, { at: new Date().toISOString(), ...(await passOverTenant(parts, tenant)) })
     } catch (error) {
+      const failure = 'it ended with an error, which the log of the ledger names'
+      parts.ended.set(tenant, { at: new Date().toISOString(), archived: 0, left: 0, failure })
       parts.log.error(
         { err: error, tenant },
         'a pass of retention ended early: what it had recorded is good, and the next one goes on',
@@ -89,7 +108,7 @@ async function passOver(parts: Passing): Promise<void> {
 async function passOverTenant(
   { ledger, store, work, retention, folder, signal, log }: Passing,
   tenant: string,
-): Promise<void> {
+): Promise<Omit<RetentionPass, 'at'>> {
   const pace = work.begin({ tenant, caller: ACTOR })
   try {
     const caller = { tenant, actor: ACTOR, pace }
@@ -104,7 +123,17 @@ async function passOverTenant(
     const refused = found.ok ? found.value.refusal : found.refusal
     if (refused !== undefined)
       log.warn({ tenant, code: refused.code }, `a pass of retention was refused: ${refused.detail}`)
+    const { archives = [], unsound = [], postponed = [] } = found.ok ? found.value : {}
+    return {
+      archived: sumOf(archives),
+      left: unsound.length + sumOf(postponed),
+      ...(refused !== undefined && { failure: refused.detail }),
+    }
   } finally {
     pace.leave()
   }
+}
+
+function sumOf(archives: readonly { readonly runs: number }[]): number {
+  return archives.reduce((sum, { runs }) => sum + runs, 0)
 }

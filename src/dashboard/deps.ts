@@ -1,5 +1,6 @@
 /** @module Dependencies that the HTTP edge passes to the dashboard, and that the dashboard passes to its pages. */
 import type { Context } from 'hono'
+import type { RetentionPassesAnswer } from '../../schemas/answers/archives.ts'
 import type { Rates } from '../access/rates.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { MemoryBudget } from '../resources/memory-budget.ts'
@@ -47,6 +48,8 @@ export interface DashboardDeps {
   /** Reserves a slot for a long read of the tenant, and returns its release function; otherwise the code of the problem. */
   readonly acquireStream: (tenant: string, kind: 'replay' | 'page') => (() => void) | 'too-many-streams' | 'overloaded'
   readonly memory: MemoryBudget
+  /** Passes of retention over a tenant; absent if this process runs none. */
+  readonly retention: { readonly of: (tenant: string) => RetentionPassesAnswer } | undefined
   /** Whether reads of bodies are recorded before they are answered, under whatever scope. */
   readonly strictAccess: boolean
   /** Begins the reads of a page. The pace throws `ReaderLeftError` when the reader has left, or the session or its token has ended; call `end` afterwards. */

@@ -1,5 +1,6 @@
 /** @module The dependencies and limits of the HTTP edge. */
 import { setMaxListeners } from 'node:events'
+import type { RetentionPassesAnswer } from '../../schemas/answers/archives.ts'
 import type { RateSettings } from '../access/rates.ts'
 import type { IndexingThread } from '../indexing/indexing-thread.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -134,6 +135,8 @@ export interface AppOptions {
   readonly mcp?: McpEntrance | undefined
   /** For its metrics; absent if no webhook is configured. */
   readonly webhook?: WebhookCounters
+  /** Passes of retention over a tenant; absent if no classes are set, or the store archives nothing. */
+  readonly retention?: { readonly of: (tenant: string) => RetentionPassesAnswer }
   /** If absent, the gateway's paths do not exist. */
   readonly gateway?: ModelGateway
   /** Milliseconds since 1970; default: the real clock. */
@@ -144,7 +147,7 @@ export interface AppOptions {
   readonly draining?: AbortSignal
 }
 
-type Optional = 'readers' | 'indexing' | 'webhook' | 'gateway' | 'mcp'
+type Optional = 'readers' | 'indexing' | 'webhook' | 'retention' | 'gateway' | 'mcp'
 
 /** `AppOptions` with every default filled in. */
 export interface AppDeps extends Required<Omit<AppOptions, 'settings' | Optional>>, Pick<AppOptions, Optional> {

@@ -29,6 +29,7 @@ export function mountDashboard(app: OpenAPIHono<HttpEnv>, { deps, metrics }: Gat
     },
     rates,
     memory,
+    retention: deps.retention,
     strictAccess: deps.settings.strictAccess,
     acquireStream: (tenant, kind) => slots.acquire(tenant, kind),
     beginReading: (c, reader) => beginReading(deps, c as unknown as HttpContext, reader),

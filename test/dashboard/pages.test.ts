@@ -52,6 +52,29 @@ test('every page, also of a fault, allows no inline script or style, no other or
   }
 })
 
+test('the last pass of retention and the next one are told, by page and API, for the tenant alone (LIFE-73)', async () => {
+  const last = { at: '2026-01-02T03:04:05.000Z', archived: 12, left: 3, failure: 'the legal hold h-1' }
+  const asked: string[] = []
+  const of = (tenant: string) => {
+    asked.push(tenant)
+    return { nextAt: '2026-01-03T03:04:05.000Z', last }
+  }
+  await using edge = await testEdge({ retentionPasses: { of } })
+  const html = await (await signedIn(edge)).html('/ui/service')
+  assert.match(
+    html,
+    /Next pass of retention: .*2026-01-03.*Last pass: .*2026-01-02.*12 runs archived, 3 due runs left/s,
+  )
+  assert.match(html, /ended early.*the legal hold h-1/s)
+  const answer = await (await edge.get('/v1/archives')).json()
+  assert.equal(answer, { items: [], total: 0, passes: { nextAt: '2026-01-03T03:04:05.000Z', last } })
+  assert.equal(new Set(asked), new Set([edge.tenant]))
+
+  await using other = await testEdge()
+  assert.match(await (await signedIn(other)).html('/ui/service'), /No pass of retention is due/)
+  assert.is((await (await other.get('/v1/archives')).json()).passes, undefined)
+})
+
 test('what a record says is shown and never run: markup, escapes, separators and bidi controls are named (A45, A50)', async () => {
   await using edge = await seeded()
   const client = await signedIn(edge)

@@ -65,6 +65,7 @@ export interface TestEdgeOptions extends TestLedgerOptions {
   readonly trusted?: TokenVerifierOptions['trusted']
   readonly disks?: AppOptions['disks']
   readonly mcp?: AppOptions['mcp']
+  readonly retentionPasses?: AppOptions['retention']
   readonly payloadScope?: 'implied' | 'required'
   /** Whether tokens can be revoked, as in a server. Default: false. */
   readonly revocable?: boolean
@@ -92,6 +93,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
     settings: { ratePerSecond: 0, ...options.settings },
     ...(options.disks && { disks: options.disks }),
     mcp: options.mcp,
+    ...(options.retentionPasses && { retention: options.retentionPasses }),
     draining: draining.signal,
     now,
   })

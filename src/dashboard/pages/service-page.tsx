@@ -1,5 +1,6 @@
 /** @module Actions on the ledger itself: starts, stops, changed settings, rotated keys, the tokens issued for the tenant, and its archives. */
 import { z } from 'zod'
+import type { RetentionPassesAnswer } from '../../../schemas/answers/archives.ts'
 import { declarationOf } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { READ_TENANT } from '../../access/access.ts'
@@ -59,6 +60,7 @@ export const servicePage = pageRoute({
           ) : (
             <p>Which runs are archived cannot be said: {archived.refusal.detail}</p>
           )}
+          <Passes passes={deps.retention?.of(caller.tenant)} />
           <TakenAnswer
             view={view}
             question="What was done to the ledger, and the tokens of this tenant"
@@ -72,6 +74,31 @@ export const servicePage = pageRoute({
     }
   },
 })
+
+function Passes({ passes }: { readonly passes: RetentionPassesAnswer | undefined }) {
+  if (passes === undefined)
+    return (
+      <p class="muted">
+        No pass of retention is due: this process has no classes of retention, or its store is on a server.
+      </p>
+    )
+  const { nextAt, last } = passes
+  return (
+    <p>
+      Next pass of retention: <Time time={nextAt} />.{' '}
+      {last !== undefined && (
+        <>
+          Last pass: <Time time={last.at} />, {last.archived} runs archived, {last.left} due runs left.{' '}
+          {last.failure !== undefined && (
+            <>
+              <Badge kind="bad" text="ended early" /> {last.failure}
+            </>
+          )}
+        </>
+      )}
+    </p>
+  )
+}
 
 interface TableProps {
   readonly title: string

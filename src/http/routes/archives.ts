@@ -19,7 +19,9 @@ export const archiveRoutes: readonly GuardedRoute[] = [
       const { deps, caller, path } = context
       const found = await withSlot(context, () => deps.ledger.archives.list(caller))
       if (found instanceof Response) return found
-      return found.ok ? json(200, found.value as unknown as Json) : problemResponse(found.refusal, path)
+      if (!found.ok) return problemResponse(found.refusal, path)
+      const passes = deps.retention?.of(caller.tenant)
+      return json(200, { ...found.value, ...(passes && { passes }) } as unknown as Json)
     },
   }),
 ]

@@ -406,6 +406,9 @@ test('a served ledger archives by itself what is due, and refuses classes that c
     await passes?.pass()
     const listed = await opened.ledger.archives.list(caller)
     assert.equal(listed.ok && listed.value.items.map(({ by, runs }) => [by, runs]), [['countersign', 2]])
+    const { nextAt = '', last } = passes?.of(caller.tenant) ?? {}
+    assert.equal([last?.archived, last?.left, last?.failure], [0, 0, undefined])
+    assert.ok(Date.parse(nextAt) - Date.parse(last?.at ?? '') > 86_000_000)
     await recorded(opened.ledger, 'later', false)
     writeFileSync(classes, '{}')
     assert.throws(() => retentionPasses({ ...opened, settings, log: silentLog }), /COUNTERSIGN_RETENTION/)
