@@ -40,7 +40,10 @@ export function unwrapText(text: string, { source, wrapping }: UnwrapOptions): s
 }
 
 /** `unwrapText` of a wrapped file without blocking the thread. */
-export async function unwrapTextLater(text: string, { source, wrapping }: UnwrapOptions & { readonly wrapping: KeyWrapping }): Promise<string> {
+export async function unwrapTextLater(
+  text: string,
+  { source, wrapping }: UnwrapOptions & { readonly wrapping: KeyWrapping },
+): Promise<string> {
   const file = wrappedFile(text, source)
   return openedText(file, { secret: await wrapping.unwrapLater(file.secret), source })
 }

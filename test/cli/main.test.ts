@@ -171,7 +171,11 @@ main('a misspelt command or flag is named with the one that was meant, and with 
       '--json',
     ],
     ['the value of --scope is missing (or write --scope=--json)', 'token', '--scope', '--json'],
-    ['keys: "lst" is unknown; it is followed by one of: create, list, rotate, wrap, unwrap, disclose, pin', 'keys', 'lst'],
+    [
+      'keys: "lst" is unknown; it is followed by one of: create, list, rotate, wrap, unwrap, disclose, pin',
+      'keys',
+      'lst',
+    ],
     ['Allowed choices are jsonl, csv, cloudevents', 'export', '--format', 'xml'],
     ["missing required argument 'run'", 'keys', 'disclose', '--tenant', 'acme'],
   ]
