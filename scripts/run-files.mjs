@@ -34,7 +34,7 @@ const patienceMs = (timeoutMs) => Math.min(timeoutMs / 2, 4 * 60_000)
 const ROOT = fileURLToPath(new URL('../dist/test/', import.meta.url))
 const SLOWEST = 10
 /** With COUNTERSIGN_TEST_RETRY=1, up to this many failed files run again, each alone; more failures are not a coincidence. Both outcomes are printed. */
-const RETRIED_MAX = 3
+const RETRIED_MAX = 5
 
 /** A larger young generation, as in `npm start`: most objects of a test are garbage before they would be copied, which saves a twentieth of the time. */
 const SHARED_ARGS = ['--max-semi-space-size=32']
