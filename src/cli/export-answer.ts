@@ -48,7 +48,7 @@ export async function exportAnswer({ name, params, file, isBundle }: WantedAnswe
       : remoteFile(inputs, `/v1/answers/${name}?${new URLSearchParams(parameters)}`)
   const open = (onLosses: Question['onLosses']) => remote ?? localAnswer(inputs, { name, format, params, onLosses })
   const naming = namingFile(open, isBundle)
-  const bytes = await written(naming.chunks, file)
+  const bytes = await written(naming.chunks, file, inputs.settings)
   if (inputs.has('json')) process.stdout.write(jsonLine({ file, bytes, format, query: name }))
   else process.stderr.write(`${oneLine(`the answer to ${name}, ${bytes} bytes, in ${file}`)}\n`)
   return exitCodeWith(naming.losses())

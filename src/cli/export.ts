@@ -24,7 +24,7 @@ export async function exportEvents(inputs: Arguments): Promise<number> {
   const { tenant, format, query } = exported
   const remote = inputs.text('url') === undefined ? undefined : remoteExport(inputs, exported)
   const file = namingFile((onLosses) => remote ?? localExport(inputs.settings, exported, onLosses), format === 'bundle')
-  const bytes = await written(file.chunks, out)
+  const bytes = await written(file.chunks, out, inputs.settings)
   if (inputs.has('json'))
     process.stdout.write(jsonLine({ file: out ?? '-', bytes, format, tenant, query: { ...query } }))
   else process.stderr.write(`${oneLine(`${Math.ceil(bytes / KIB)} KiB of ${query.run ?? tenant}`)}\n`)
