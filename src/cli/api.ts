@@ -17,7 +17,7 @@ import { createTokenVerifier, issueToken, publicJwks } from '../signing/tokens.t
 import type { Position } from '../store/event-store.ts'
 import { isLeaf } from '../verify/checkpoint-check.ts'
 import type { Arguments } from './arguments.ts'
-import { CliFailure, EXIT, type ExitCode, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, type ExitCode, exitCodeOfStatus, usageFailure } from './failure.ts'
 import { giveWayToOwner } from './give-way.ts'
 import { sayIncomplete } from './named-losses.ts'
 import { startProgress } from './progress.ts'
@@ -289,7 +289,5 @@ function failureOf(error: unknown): unknown {
   const { errors } = error.problem
   const [first] = Array.isArray(errors) ? (errors as readonly JsonObject[]) : []
   const more = first === undefined ? '' : ` (${String(first.pointer)}: ${String(first.message)})`
-  const isRequested = error.status === 400 || error.status === 422
-  const code = isRequested ? EXIT.usage : error.status === 404 ? EXIT.unproven : EXIT.failed
-  return new CliFailure(`${error.message}${more}`, code, { cause: error })
+  return new CliFailure(`${error.message}${more}`, exitCodeOfStatus(error.status), { cause: error })
 }
