@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { Approve } from './approval.ts'
 import { Compensate, Effects, LeaseOwner, Unrecorded } from './call-members.ts'
 import { JoinStrategy, OnDiscard } from './fork.ts'
+import { GivenTime } from './given-time.ts'
 import { Currency, Digest, Money, Name, RunId, WorkerVersion } from './names.ts'
 import { Declarations } from './place-policy.ts'
 import { Policy } from './policy.ts'
@@ -41,7 +42,6 @@ import {
   Usage,
   Uuid,
 } from './values.ts'
-import { Until } from './waiting.ts'
 
 export const LEASE_DEFAULT_MS = 60_000
 export const RESERVATION_DEADLINE_DEFAULT_MS = 10 * 60_000
@@ -64,7 +64,7 @@ export const StartRun = z
     /** How a resume treats active leases whose owner is not known to be gone: wait for them (default), refuse, or end them. */
     whenOwned: z.enum(['wait', 'refuse', 'take-over']).optional(),
     /** Records the run without carrying it: a worker may take it from this time on; RFC 3339. Of a run that exists, nothing changes. */
-    after: Until.optional(),
+    after: GivenTime.optional(),
     /**
      * Carries on the run of this id as it is recorded, if `fence` is still its latest: of several workers, one gets it. Other members except `name` and
      * `whenOwned` are not compared. `holdMs`: other workers leave it alone for this long after each of its events. `perTenant`: only if workers carry fewer

@@ -1,5 +1,6 @@
 /** @module Requests for a run's waits, which end by a signal from outside or at a time, and for signals (RUN-66 to RUN-71). */
 import { z } from 'zod'
+import { GivenTime } from './given-time.ts'
 import { Name } from './names.ts'
 import { WAIT_MAX_MS } from './value-forms.ts'
 import { JsonRecord, JsonValue, Scope, Uuid } from './values.ts'
@@ -13,19 +14,13 @@ export const WAITS_OPEN_MAX = 256
 export const SIGNAL_POLICIES = ['hold', 'refuse'] as const
 export const SignalPolicy = z.enum(SIGNAL_POLICIES)
 
-/** RFC 3339 in any zone. */
-export const Until = z.iso
-  .datetime({ offset: true, error: 'takes a time such as 2026-01-31T12:00:00Z', abort: true })
-  .max(64)
-  .refine((text) => !Number.isNaN(Date.parse(text)), 'takes a time such as 2026-01-31T12:00:00Z')
-
 /** A wait is identified by its place in the code: the same place requested again is the same wait, with the parameters of the first request. */
 export const StartWait = z
   .strictObject({
     /** Name of the signal. Absent: only time ends the wait. */
     name: Name.optional(),
     /** Time at which the wait ends at the latest; RFC 3339. */
-    until: Until.optional(),
+    until: GivenTime.optional(),
     /** As `until`, in milliseconds from the start of the wait by the ledger's clock. */
     forMs: z.int().min(0).max(WAIT_MAX_MS).optional(),
     /** JSON Schema (2020-12) for the signal's payload. */

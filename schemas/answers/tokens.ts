@@ -9,7 +9,13 @@ const Item = z.strictObject({
   reason: z.string().optional().describe('Why it was revoked.'),
 })
 
-export const RevokedTokenAnswer = Item.meta({ id: 'RevokedToken' })
+export const RevokedTokenAnswer = Item.extend({
+  known: z
+    .boolean()
+    .describe(
+      'Whether it is on record that `countersign token` issued it for the tenant. Tokens of other issuers are not.',
+    ),
+}).meta({ id: 'RevokedToken' })
 export const RevokedTokensAnswer = z
   .strictObject({
     items: z.array(Item).describe('The 1,000 tokens that were revoked last, the newest first.'),
@@ -18,5 +24,6 @@ export const RevokedTokensAnswer = z
   })
   .meta({ id: 'RevokedTokens' })
 
+export type RevokedToken = z.infer<typeof Item>
 export type RevokedTokenAnswer = z.infer<typeof RevokedTokenAnswer>
 export type RevokedTokensAnswer = z.infer<typeof RevokedTokensAnswer>

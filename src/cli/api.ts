@@ -3,7 +3,7 @@
  * over the store, which is only read. Both give the same answers.
  */
 import type { JsonObject } from '../../schemas/json.ts'
-import { type Loss, lossesText } from '../../schemas/loss.ts'
+import type { Loss } from '../../schemas/loss.ts'
 import { SYSTEM_TENANT, Tenant } from '../../schemas/names.ts'
 import { LedgerError, UnreachableError } from '../client/errors.ts'
 import { createTransport, type Transport, type TransportOptions } from '../client/transport.ts'
@@ -17,10 +17,10 @@ import { createTokenVerifier, issueToken, publicJwks } from '../signing/tokens.t
 import type { Position } from '../store/event-store.ts'
 import { isLeaf } from '../verify/checkpoint-check.ts'
 import type { Arguments } from './arguments.ts'
-import { CliFailure, EXIT, type ExitCode, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, type ExitCode, exitCodeOfStatus, usageFailure } from './failure.ts'
 import { giveWayToOwner } from './give-way.ts'
+import { sayIncomplete } from './named-losses.ts'
 import { startProgress } from './progress.ts'
-import { oneLine } from './shown.ts'
 
 export type Params = Readonly<Record<string, string | number | undefined>>
 
@@ -206,9 +206,9 @@ export function apiOver(
   const get = async (path: string, params: Params = {}): Promise<JsonObject> => {
     const answer = await orFailure(() => transport.json({ method: 'GET', path: path + search(params) }))
     beforeOutput()
-    const { losses } = answer.body
+    const { losses, unreadable } = answer.body
     if (!isIncomplete && Array.isArray(losses)) sayIncomplete(losses as unknown as readonly Loss[])
-    isIncomplete ||= losses !== undefined
+    isIncomplete ||= losses !== undefined || (Array.isArray(unreadable) && unreadable.length > 0)
     return answer.body
   }
   return {
@@ -223,18 +223,6 @@ export function apiOver(
     text: (path, params, signal) => streamed(transport, path + search(params), signal),
     [Symbol.asyncDispose]: close,
   }
-}
-
-/** The exit code of a command with this in what it wrote; what is lost is named on standard error (LOG-49). */
-export function exitCodeWith(losses: readonly Loss[]): ExitCode {
-  if (losses.length === 0) return EXIT.ok
-  sayIncomplete(losses)
-  return EXIT.unproven
-}
-
-function sayIncomplete(losses: readonly Loss[]): void {
-  const lost = oneLine(lossesText(losses))
-  process.stderr.write(`countersign: INCOMPLETE: lost: ${lost}. Run "countersign verify": it says what to do\n`)
 }
 
 interface ItemsAsk {
@@ -301,7 +289,5 @@ function failureOf(error: unknown): unknown {
   const { errors } = error.problem
   const [first] = Array.isArray(errors) ? (errors as readonly JsonObject[]) : []
   const more = first === undefined ? '' : ` (${String(first.pointer)}: ${String(first.message)})`
-  const isRequested = error.status === 400 || error.status === 422
-  const code = isRequested ? EXIT.usage : error.status === 404 ? EXIT.unproven : EXIT.failed
-  return new CliFailure(`${error.message}${more}`, code, { cause: error })
+  return new CliFailure(`${error.message}${more}`, exitCodeOfStatus(error.status), { cause: error })
 }

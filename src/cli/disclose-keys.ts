@@ -1,10 +1,11 @@
 /** @module `countersign keys disclose RUN`: discloses the keys of one ended run, so that others can check its MACs. */
 import { isJsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
 import { openLedger, readIdentity } from '../compose/compose.ts'
+import { STATUS } from '../http/problem-codes.ts'
 import { silentLog } from '../ledger/effects.ts'
 import type { Settings } from '../settings/config.ts'
 import type { Arguments } from './arguments.ts'
-import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, exitCodeOfStatus, noLedgerHere, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
 import { oneLine } from './shown.ts'
 
@@ -26,11 +27,10 @@ export async function discloseKeys(args: Arguments): Promise<number> {
 }
 
 async function fromStore(settings: Settings, tenant: string, run: string): Promise<object> {
-  if ((await readIdentity(settings)) === undefined)
-    throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
+  if ((await readIdentity(settings)) === undefined) throw noLedgerHere()
   await using opened = await openLedger(settings, silentLog)
   const found = await opened.ledger.discloseRunKeys({ tenant, actor: ACTOR }, run)
-  if (!found.ok) throw new CliFailure(found.refusal.detail)
+  if (!found.ok) throw new CliFailure(found.refusal.detail, exitCodeOfStatus(STATUS[found.refusal.code]))
   return found.value
 }
 
@@ -47,7 +47,11 @@ async function fromLedger({ text }: Arguments, run: string): Promise<object> {
   })
   const body = parseJsonOrUndefined(await response.text().catch(() => ''))
   const detail = isJsonObject(body) && typeof body.detail === 'string' ? body.detail : response.statusText
-  if (!response.ok) throw new CliFailure(oneLine(`the ledger refused (${response.status}): ${detail}`))
+  if (!response.ok)
+    throw new CliFailure(
+      oneLine(`the ledger refused (${response.status}): ${detail}`),
+      exitCodeOfStatus(response.status),
+    )
   if (!isJsonObject(body)) throw new CliFailure(`${new URL(url).origin} does not answer as a ledger does`, EXIT.network)
   return body
 }

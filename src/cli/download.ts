@@ -1,7 +1,7 @@
 /** @module Downloads a stream from a running ledger and resumes it when the connection breaks: the result is complete, or an error is thrown. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
-import { CliFailure, EXIT } from './failure.ts'
+import { CliFailure, EXIT, exitCodeOfStatus } from './failure.ts'
 import { oneLine } from './shown.ts'
 
 export interface Download {
@@ -66,7 +66,8 @@ function waitMs(response: Response | undefined, tries: number): number {
 async function refusalOf(response: Response): Promise<CliFailure> {
   const body = parseJsonOrUndefined(await response.text().catch(() => ''))
   const { code = '', detail = response.statusText } = isJsonObject(body) ? body : {}
-  return new CliFailure(oneLine(`the ledger refused (${response.status} ${String(code)}): ${String(detail)}`))
+  const message = oneLine(`the ledger refused (${response.status} ${String(code)}): ${String(detail)}`)
+  return new CliFailure(message, exitCodeOfStatus(response.status))
 }
 
 function cutOff({ url }: Download, offset: number, cause?: unknown): CliFailure {

@@ -10,12 +10,13 @@ import { prepareServiceAnswer } from '../export/answer/issue-service-answer.ts'
 import { prepareAnswerBundle } from '../export/bundle/issue-bundle.ts'
 import type { AuditQueryName } from '../ledger/audit/audit-queries.ts'
 import { SERVICE_QUERIES, type ServiceQueryName } from '../ledger/audit/service-queries.ts'
-import { exitCodeWith, type Params, tenantOf } from './api.ts'
+import { type Params, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { remoteFile } from './export.ts'
 import { usageFailure } from './failure.ts'
 import { flagNameOf } from './flag.ts'
 import { fromStore } from './local-export.ts'
+import { exitCodeWith, namingFile } from './named-losses.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { written } from './written-file.ts'
 
@@ -41,18 +42,16 @@ export async function exportAnswer({ name, params, file, isBundle }: WantedAnswe
   const parameters = Object.entries({ ...params, format }).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, String(value)] as [string, string]],
   )
-  let lost: readonly Loss[] = []
-  const onLosses = (losses: readonly Loss[]): void => {
-    lost = losses
-  }
-  const chunks =
+  const remote =
     inputs.text('url') === undefined
-      ? localAnswer(inputs, { name, format, params, onLosses })
+      ? undefined
       : remoteFile(inputs, `/v1/answers/${name}?${new URLSearchParams(parameters)}`)
-  const bytes = await written(chunks, file)
+  const open = (onLosses: Question['onLosses']) => remote ?? localAnswer(inputs, { name, format, params, onLosses })
+  const naming = namingFile(open, isBundle)
+  const bytes = await written(naming.chunks, file, inputs.settings)
   if (inputs.has('json')) process.stdout.write(jsonLine({ file, bytes, format, query: name }))
   else process.stderr.write(`${oneLine(`the answer to ${name}, ${bytes} bytes, in ${file}`)}\n`)
-  return exitCodeWith(lost)
+  return exitCodeWith(naming.losses())
 }
 
 const BUNDLE = 'bundle'

@@ -1,12 +1,11 @@
 /** @module `countersign export`: a run, a query or a tenant in one of the line formats or as a bundle, from the store or from a running ledger. */
-import type { Loss } from '../../schemas/loss.ts'
 import { Tenant } from '../../schemas/names.ts'
 import { FORMAT_NAMES, isFormatName } from '../export/formats.ts'
-import { exitCodeWith } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { downloaded } from './download.ts'
 import { usageFailure } from './failure.ts'
 import { localExport, type WantedExport } from './local-export.ts'
+import { exitCodeWith, namingFile } from './named-losses.ts'
 import { queryOf, queryParameters } from './query-flags.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { written } from './written-file.ts'
@@ -22,18 +21,14 @@ export async function exportEvents(inputs: Arguments): Promise<number> {
     throw usageFailure(
       'an export holds what others wrote, byte for byte, which a terminal might obey: name a file with --out, or pipe it on',
     )
-  let lost: readonly Loss[] = []
-  const onLosses = (losses: readonly Loss[]): void => {
-    lost = losses
-  }
-  const chunks =
-    inputs.text('url') === undefined ? localExport(inputs.settings, exported, onLosses) : remoteExport(inputs, exported)
-  const bytes = await written(chunks, out)
   const { tenant, format, query } = exported
+  const remote = inputs.text('url') === undefined ? undefined : remoteExport(inputs, exported)
+  const file = namingFile((onLosses) => remote ?? localExport(inputs.settings, exported, onLosses), format === 'bundle')
+  const bytes = await written(file.chunks, out, inputs.settings)
   if (inputs.has('json'))
     process.stdout.write(jsonLine({ file: out ?? '-', bytes, format, tenant, query: { ...query } }))
   else process.stderr.write(`${oneLine(`${Math.ceil(bytes / KIB)} KiB of ${query.run ?? tenant}`)}\n`)
-  return exitCodeWith(lost)
+  return exitCodeWith(file.losses())
 }
 
 function wantedExport({ text, has }: Arguments): WantedExport {

@@ -53,6 +53,17 @@ export const PROVES: readonly string[] = [
  */
 export const FINDS: readonly string[] = [...PROVES, 'integrity', 'store', 'mcp', 'hook']
 
+/** A command that reads or writes an existing ledger found none; it founds none. */
+export function noLedgerHere(): CliFailure {
+  return new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
+}
+
+/** The exit code for the status of a ledger's refusal: 2 for a wrong question, 3 if nothing was found. */
+export function exitCodeOfStatus(status: number): ExitCode {
+  if (status === 400 || status === 422) return EXIT.usage
+  return status === 404 ? EXIT.unproven : EXIT.failed
+}
+
 interface Failure {
   readonly message: string
   readonly exitCode: ExitCode

@@ -22,6 +22,7 @@ import type { KeyWrapping } from '../signing/wrapped-keys.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
+import { servedKeys } from './served-log.ts'
 import { jsonLine } from './shown.ts'
 
 /** For a store on a server that several processes share: each process gets a copy of the same file. The keys of a file store are created automatically. */
@@ -70,7 +71,9 @@ interface ListedKey {
   readonly current: boolean
 }
 
-export async function listKeys({ settings, text: flag, has }: Arguments): Promise<number> {
+export async function listKeys(args: Arguments): Promise<number> {
+  const { settings, text: flag, has } = args
+  if (flag('url') !== undefined) return await servedKeys(args)
   const tenant = tenantOf(flag('tenant'))
   const ledgerKeys = requireKeys(settings.keys)
   const identity = await readIdentity(settings)

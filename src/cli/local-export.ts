@@ -8,11 +8,12 @@ import type { BodyMaker } from '../export/export-body.ts'
 import type { ExportRefusal, Refused } from '../export/export-refusal.ts'
 import type { FormatName } from '../export/formats.ts'
 import { prepareExport } from '../export/issue-export.ts'
+import { STATUS } from '../http/problem-codes.ts'
 import { silentLog } from '../ledger/effects.ts'
 import type { Caller, Ledger } from '../ledger/ledger.ts'
 import type { Settings } from '../settings/config.ts'
 import type { BundleProof } from '../verify/bundle/predicate.ts'
-import { CliFailure, EXIT } from './failure.ts'
+import { CliFailure, EXIT, type ExitCode, exitCodeOfStatus, noLedgerHere } from './failure.ts'
 
 export interface WantedExport {
   readonly format: FormatName | 'bundle'
@@ -30,6 +31,12 @@ export interface WantedExport {
 const ACTOR = 'local'
 /** Refusals that the user fixes by changing the arguments. */
 const USAGE_CODES: ReadonlySet<ExportRefusal['code']> = new Set<ExportRefusal['code']>(['invalid-query', 'beyond-log'])
+
+/** The same as that of a running ledger for the same request. */
+function exitCodeOfRefusal(refused: ExportRefusal): ExitCode {
+  if (refused.code === 'refused') return exitCodeOfStatus(STATUS[refused.refusal.code])
+  return USAGE_CODES.has(refused.code) ? EXIT.usage : exitCodeOfStatus(STATUS[refused.code])
+}
 
 interface PreparedFile {
   readonly start: () => Promise<void>
@@ -57,12 +64,11 @@ export async function* fromStore(
   prepare: Prepare,
 ): AsyncGenerator<Uint8Array, void> {
   // Opening would found a ledger in an empty store.
-  if ((await readIdentity(settings)) === undefined)
-    throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
+  if ((await readIdentity(settings)) === undefined) throw noLedgerHere()
   await using opened = await openLedger(settings, silentLog)
   await using threads = openExportThreads(settings, { log: silentLog, ledger: opened.ledger })
   const prepared = await prepare(opened.ledger, { tenant, actor: ACTOR }, threads?.bodies)
-  if (!prepared.ok) throw new CliFailure(prepared.detail, USAGE_CODES.has(prepared.code) ? EXIT.usage : EXIT.failed)
+  if (!prepared.ok) throw new CliFailure(prepared.detail, exitCodeOfRefusal(prepared))
   await prepared.value.start()
   yield* prepared.value.chunks()
   // What was found while the events were read is recorded first.

@@ -30,6 +30,9 @@ const LIST_COLUMNS = [
   'currency',
   'agents',
 ]
+/** Of runs that are stuck, which is what was asked for. */
+const STUCK_COLUMNS = ['runId', 'name', 'why', 'since', 'attempts']
+
 export async function listRuns(inputs: Arguments): Promise<number> {
   const limit = limitOf(inputs)
   const asOf = asOfSize(inputs)
@@ -42,16 +45,23 @@ export async function listRuns(inputs: Arguments): Promise<number> {
   const stuck = inputs.has('stuck') ? 'true' : undefined
   const json = inputs.has('json')
   const rows = api.items('/v1/runs', { ...filters, inDoubt, overdue, stuck, asOf }, limit)
-  await printRows(json ? rows : shownRows(rows), { columns: LIST_COLUMNS, json })
+  const columns = stuck === undefined ? LIST_COLUMNS : STUCK_COLUMNS
+  await printRows(isTable(json) ? shownRows(rows) : rows, { columns, json })
   return api.exitCode()
 }
 
-/** In a table, the code and the time say why and since when a run is stuck. */
+const isTable = (json: boolean): boolean => !json && process.stdout.isTTY === true
+
+/** In a table, why and since when a run is stuck, and how often it was tried, are columns of their own. */
 async function* shownRows(rows: AsyncIterable<JsonObject>): AsyncGenerator<JsonObject> {
   for await (const row of rows) {
     const { stuck } = row
-    if (stuck !== undefined && isJsonObject(stuck)) yield { ...row, stuck: `${stuck.code} since ${stuck.since}` }
-    else yield row
+    if (stuck === undefined || !isJsonObject(stuck)) yield row
+    else {
+      const { since, attempts = null, code, message } = stuck
+      const seconds = String(since).replace(/\.\d+Z$/, 'Z')
+      yield { ...row, since: seconds, attempts, why: `${code}: ${message}`, stuck: `${code} since ${seconds}` }
+    }
   }
 }
 

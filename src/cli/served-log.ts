@@ -9,7 +9,7 @@ import { type Api, remoteApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { plainNote } from './log-place.ts'
-import { jsonLine } from './shown.ts'
+import { jsonLine, oneLine } from './shown.ts'
 import { writeTimestamp } from './write-timestamp.ts'
 
 export async function servedCheckpoint({ text, has }: Arguments): Promise<number> {
@@ -39,6 +39,24 @@ export async function servedKey(
   const verifier = parseVerifierKey((await api.note('/v1/log/key')).trim())
   if (verifier === undefined) throw noLedger('the key of a log')
   return { tenant: tenantOfLog(verifier.name), verifierKey: verifier.text }
+}
+
+/** The keys that the ledger at `--url` announced, and the verifier key of its log. What seals now is the last one that is not retired. */
+export async function servedKeys({ text, has }: Pick<Arguments, 'text' | 'has'>): Promise<number> {
+  await using api = remoteApi({ text })
+  const { tenant, verifierKey } = await servedKey(api)
+  const keys: JsonObject[] = []
+  for await (const { kid, announced, retired } of api.items('/v1/audit/keys', {})) {
+    if (typeof kid !== 'string') throw noLedger('the keys')
+    keys.push({ kid, use: 'seal', ...(announced && { announced }), ...(retired && { retired }) })
+  }
+  const lines = keys.map(({ kid, announced = '', retired }) => {
+    const state = retired === undefined ? 'seals events' : `retired ${String(retired)}`
+    return oneLine(`${String(kid).padEnd(14)}seal   announced ${String(announced)}  ${state}`)
+  })
+  const log = `log of ${tenant}: verifier key  ${verifierKey}`
+  process.stdout.write(has('json') ? jsonLine({ keys, logKey: verifierKey }) : `${[...lines, log].join('\n')}\n`)
+  return api.exitCode()
 }
 
 function printKey(key: { readonly tenant: string; readonly verifierKey: string }, json: boolean): void {

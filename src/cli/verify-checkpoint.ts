@@ -17,7 +17,7 @@ import { oneLine } from './shown.ts'
 /** Undefined if no path was given. Throws `CliFailure`: usage if the reader has no key of the log, unproven if the file is not a valid checkpoint. */
 export function checkpointAt(path: string | undefined, findKey: FindReaderKey): HeldCheckpoint | undefined {
   if (path === undefined) return undefined
-  const note = readFileSync(path, 'utf8')
+  const note = textOf(path)
   const origin = claimedOrigin(note)
   if (!isKeyName(origin)) throw new CliFailure(`${path} is no checkpoint`, EXIT.unproven)
   const key = keyForNote(findKey, origin, note)
@@ -29,6 +29,14 @@ export function checkpointAt(path: string | undefined, findKey: FindReaderKey): 
   const read = readLogCheckpoint(note, [key.verifier])
   if (!read.ok) throw new CliFailure(`${path} cannot be used as a checkpoint: ${read.message}`, EXIT.unproven)
   return read
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new CliFailure(`${path} cannot be read as a checkpoint: name a file with one`, EXIT.usage, { cause: error })
+  }
 }
 
 export function heldAgainst({ checkpoint }: HeldCheckpoint): string {

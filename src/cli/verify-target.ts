@@ -35,12 +35,14 @@ import { behindHeld, checkpointsBeside, type KeptBeside, notingTenants, unchecke
 
 export interface VerifyTarget {
   readonly kind: 'store' | 'server' | 'export' | 'view'
-  /** A path, a server's URL without its credentials, or `-` for an export on standard input. */
+  /** A path, a URL without its credentials, or `-` for an export on standard input. */
   readonly name: string
   /** For a view: its format. */
   readonly format?: string
   /** The server's whole URL, including credentials. */
   readonly server?: ServerPlace
+  /** For an export that is in no file: its bytes, which are read once. */
+  readonly chunks?: AsyncIterable<Uint8Array>
   /** For a server: the path next to which a ledger process keeps its checkpoints (`store.db` in its data folder; the file itself need not exist). */
   readonly keptBeside?: string
 }
@@ -91,9 +93,9 @@ export async function verifyTarget(target: VerifyTarget, options: TargetOptions)
     if (target.kind === 'view') return await verifyView(target, options)
     return target.kind === 'store'
       ? { result: await withAcknowledged(options, (each) => verifyStore(target.name, each)) }
-      : await verifyExport(target.name, options)
+      : await verifyExport(target, options)
   } catch (error) {
-    if (!(error instanceof Error)) throw error
+    if (!(error instanceof Error) || error instanceof CliFailure) throw error
     const closed = error instanceof StoreOpenError || 'code' in error
     if (closed) return { result: unread({ code: 'unreadable', message: error.message }, options) }
     throw new CliFailure(`the verification could not be finished: ${error.message}`, EXIT.unproven, { cause: error })
@@ -300,8 +302,8 @@ function originIn(item: SourceItem): string | undefined {
   }
 }
 
-async function verifyExport(path: string, options: TargetOptions): Promise<FoundVerdict> {
-  const stdin = path === '-'
+async function verifyExport({ name: path, chunks }: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
+  const once = chunks ?? (path === '-' ? process.stdin : undefined)
   let found: Pick<FoundVerdict, 'trailer' | 'completeness'> = {}
   const onTrailer = (trailer: ExportTrailer, completeness: Completeness): void => {
     found = { trailer, completeness }
@@ -309,8 +311,8 @@ async function verifyExport(path: string, options: TargetOptions): Promise<Found
   options.onOpen?.(undefined)
   const { checkpoint, inChain } = options
   const judging = { onTrailer, checkpoint, inChain, findKey: verifierFinder(options) }
-  const pages: SourcePages = exportPages(stdin ? process.stdin : createReadStream(path), judging)
-  const again = stdin ? {} : { again: () => exportPages(createReadStream(path)) }
+  const pages: SourcePages = exportPages(once ?? createReadStream(path), judging)
+  const again = once !== undefined ? {} : { again: () => exportPages(createReadStream(path)) }
   const mayBeEmpty = (): boolean => found.trailer?.from !== undefined && found.trailer.from === found.trailer.to
   const result = await verifyRecords(pages, { ...options, ...again, mayBeEmpty })
   const left = leftUnchecked(found.trailer, options)

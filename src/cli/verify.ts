@@ -15,6 +15,7 @@ import { VERDICT_EXIT_CODES, type Verdict, verdictOf, worse } from '../verify/fa
 import type { VerifyKeys } from '../verify/verify-records.ts'
 import { viewFormat } from '../verify/view-export.ts'
 import type { Arguments } from './arguments.ts'
+import { remoteFile } from './export.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { keyFileName, type Origin, ownKeys, readerKeys, unusedKeyFile } from './reader-keys.ts'
@@ -27,11 +28,14 @@ import { type FoundVerdict, type TargetOptions, type VerifyTarget, verifyTarget 
 
 export async function verify(inputs: Arguments): Promise<number> {
   const [named, ...others] = inputs.positionals
+  if (inputs.text('url') !== undefined && named !== undefined)
+    throw usageFailure(`--url verifies what a running ledger has, and ${named} is something else: one at a time`)
   if (others.length > 0) return verifyParts(inputs)
   if (isBundle(named)) return verifyBundleAt(named, inputs)
   for (const flag of ['witness', 'quorum', 'timestamp-ca'])
     if (inputs.text(flag) !== undefined)
       throw usageFailure(`--${flag} is about the checkpoint in a bundle; a store or an export has none`)
+  if (/^https?:/.test(named ?? '')) throw usageFailure(`${named}: a running ledger is named with --url`)
   const { found, checkpoint } = await verifyOne(named, inputs)
   if (checkpoint !== undefined && !inputs.has('json')) process.stdout.write(`${heldAgainst(checkpoint)}\n`)
   return VERDICT_EXIT_CODES[found.result.verdict]
@@ -128,7 +132,10 @@ function threadsWanted({ text }: Arguments): Pick<TargetOptions, 'threads'> {
 type NamedTarget = VerifyTarget & { readonly settings: Settings }
 
 /** Default: a store. A named target is a store if it is a folder, a URL or an SQLite file, and an export if it begins like one. */
-function targetOf(named: string | undefined, { settings, text }: Arguments): NamedTarget {
+function targetOf(named: string | undefined, inputs: Arguments): NamedTarget {
+  const { settings, text } = inputs
+  const url = text('url')
+  if (url !== undefined) return { kind: 'export', name: url, chunks: servedExport(inputs), settings }
   if (named === '-') return { kind: 'export', name: named, settings }
   const flags = { data: text('data'), keys: text('keys'), 'known-keys': text('known-keys'), store: named }
   const own = named === undefined ? settings : readSettings(flags, process.env)
@@ -152,6 +159,12 @@ function targetOf(named: string | undefined, { settings, text }: Arguments): Nam
   const format = viewFormat(beginningOf(path))
   if (format !== undefined) return { kind: 'view', name: path, format, settings }
   return looksLikeExport(path) ? { kind: 'export', name: path, settings } : { kind: 'store', name: path, settings: own }
+}
+
+/** The whole log of the tenant of the token, which a running ledger puts on record as an export. */
+function servedExport(inputs: Arguments): AsyncIterable<Uint8Array> {
+  const text = (name: string): string | undefined => (name === 'tenant' ? undefined : inputs.text(name))
+  return remoteFile({ ...inputs, text }, '/v1/export?format=jsonl')
 }
 
 const SNIFFED_BYTES = 64

@@ -3,11 +3,25 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { Settings } from '../settings/config.ts'
+import { isLedgerFile } from '../settings/places.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { startProgress } from './progress.ts'
 
-/** Writes the chunks and returns the number of bytes. A file gets its name only once it is complete. */
-export async function written(chunks: AsyncIterable<Uint8Array>, out: string | undefined): Promise<number> {
+/**
+ * Writes the chunks and returns the number of bytes. A file gets its name only once it is complete. Throws `CliFailure` for a file that exists, or whose name
+ * is that of a file of the ledger.
+ */
+export async function written(
+  chunks: AsyncIterable<Uint8Array>,
+  out: string | undefined,
+  settings: Settings,
+): Promise<number> {
+  if (out !== undefined && out !== '-' && isLedgerFile(out, settings))
+    throw new CliFailure(
+      `${out} is the name of a file of the ledger itself: write to another folder than ${settings.data}`,
+      EXIT.usage,
+    )
   let bytes = 0
   const progress = startProgress({ unit: 'bytes' })
   const counted = async function* (): AsyncGenerator<Uint8Array, void> {

@@ -27,6 +27,12 @@ export function noteIssuedToken(data: string, token: IssuedToken): boolean {
   return linkNewFile(join(folder, `${token.token}${SUFFIX}`), `${JSON.stringify(token)}\n`)
 }
 
+/** Whether the data folder has a note of this token that no ledger has recorded yet. */
+export function isNotedToken(data: string, token: string): boolean {
+  const folder = join(data, FOLDER)
+  return existsSync(folder) && readdirSync(folder).includes(`${token}${SUFFIX}`)
+}
+
 /** Records the pending tokens; each is recorded once unless the process crashes. Throws any error of `record`: the remaining tokens stay pending. */
 export async function takeIssuedTokens(
   data: string,

@@ -20,6 +20,7 @@ import { readForm } from './form.ts'
 import { PAGE_HEADERS } from './headers.ts'
 import { type PageRoute, Refused, type View } from './page.ts'
 import type { ProblemProps } from './parts/problem.tsx'
+import { TypedAgain } from './parts/typed-again.tsx'
 import { SIGN_IN, withQuery } from './paths.ts'
 import type { Session, Sessions } from './sessions.ts'
 
@@ -68,6 +69,8 @@ export async function signedIn(
 export function noSuchPage({ deps, sessions }: Guard): (c: DashboardContext) => Promise<Response> {
   return async (c) => {
     try {
+      const plain = withoutSlash(new URL(c.req.url))
+      if (plain !== undefined && c.req.method !== 'POST') return seeOther(c, plain)
       const known = await signedIn(c, deps, sessions)
       if (known === undefined) return await problemPage({ c, deps }, NO_PAGE)
       const leadsOn = mayOpen(READ_OWN_RUNS, known.caller)
@@ -76,6 +79,12 @@ export function noSuchPage({ deps, sessions }: Guard): (c: DashboardContext) => 
       return failed({ c, deps }, error)
     }
   }
+}
+
+/** The same address without slashes at its end; undefined if there are none. It is below `/ui`, and so on this site. */
+function withoutSlash({ pathname, search }: URL): string | undefined {
+  const plain = pathname.replace(/\/+$/, '')
+  return plain === pathname ? undefined : `${plain}${search}`
 }
 
 const NO_PAGE: ProblemProps = {
@@ -121,7 +130,7 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
   const fault = faultOf(route, serving, run)
   if (fault !== undefined) return problemPage(frame, fault)
   const query = parsedQuery(route.query, new URL(c.req.url).searchParams)
-  if (!query.ok) return problemPage(frame, query.fault)
+  if (!query.ok) return problemPage(frame, withForm(c, query.fault))
 
   // A HEAD response has no body that would be read, so no stream is opened for it.
   if (c.req.method === 'HEAD' && route.streams === true) return new Response(null, { headers: PAGE_HEADERS })
@@ -207,6 +216,13 @@ function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery 
   return { ok: false, fault: { status: 400, title: 'The address cannot be read', detail } }
 }
 
+/** What was typed stays, so that it can be corrected. A detail begins with the name of the parameter that is wrong. */
+function withForm(c: DashboardContext, problem: ProblemProps): ProblemProps {
+  if (c.req.method !== 'GET') return problem
+  const wrong = /^(\w+): /.exec(problem.detail)?.[1]
+  return { ...problem, children: <TypedAgain url={new URL(c.req.url)} wrong={wrong} /> }
+}
+
 /** Records reads that only an audit scope permits before they are answered, as the API does (LOG-20). */
 async function recordReading(route: PageRoute, { c, deps, caller, run, noted }: View): Promise<void> {
   const { audit } = deps.ledger
@@ -223,7 +239,8 @@ async function recordReading(route: PageRoute, { c, deps, caller, run, noted }: 
 function failed(frame: Frame, error: unknown): Promise<Response> {
   const { c, deps } = frame
   if (error instanceof Refused) {
-    return problemPage(frame, { ...deps.explain(error.code), detail: error.message })
+    const problem = { ...deps.explain(error.code), detail: error.message }
+    return problemPage(frame, error.code === 'invalid-query' ? withForm(c, problem) : problem)
   }
   // The reader has disconnected, or has to sign in again.
   if (error instanceof ReaderLeftError) return Promise.resolve(seeOther(frame.c, SIGN_IN))

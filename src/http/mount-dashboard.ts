@@ -47,6 +47,7 @@ export function mountDashboard(app: OpenAPIHono<HttpEnv>, { deps, metrics }: Gat
     track.end(startedMs, c.res.status)
   })
   app.route('/ui', dashboard)
+  app.get('/', (c) => c.redirect('/ui', 303))
 }
 
 /** A GET as the owner of the session would send it: every check of the API applies, and the page's cookies are not passed on. */

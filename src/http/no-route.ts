@@ -14,11 +14,17 @@ interface Place {
 
 const SAID_MAX_CHARS = 120
 
-/** 405 if the path exists for another method, otherwise 404 with the names of the sibling routes. */
+/**
+ * 308 to the resource of the same name without a slash at its end, 405 if the path exists for another method, otherwise 404 with the names of the sibling
+ * routes.
+ */
 export function noRoute(routes: readonly Route[]): (c: HttpContext) => Response {
   const places = routes.map(placeOf)
   return (c) => {
     const { path } = c.req
+    const plain = path.replace(/\/+$/, '')
+    if (plain !== path && places.some(({ pattern }) => pattern.test(plain)))
+      return c.redirect(`${plain}${new URL(c.req.url).search}`, 308)
     const methods = new Set(
       places.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method.toUpperCase()),
     )

@@ -2,9 +2,10 @@
  * @module Reads the settings: from flags, then from `COUNTERSIGN_*` environment variables, then from defaults, into one validated object. No other code reads
  * these settings from the environment.
  */
+import { dirname } from 'node:path'
 import { nearestName } from '../../schemas/nearest-name.ts'
 import { ownKnownKeys } from './known-keys-path.ts'
-import { type KeyPlace, keyPlace, type StorePlace, storePlace } from './places.ts'
+import { isFile, type KeyPlace, keyPlace, type StorePlace, storePlace } from './places.ts'
 import { type LOG_LEVELS, SETTINGS, type Setting, type SettingName, variableOf } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 
@@ -105,7 +106,7 @@ const LINKED_PORT = /^(?:tcp|udp|sctp):\/\//
 export function readSettings(flags: Flags, env: Environment): Settings {
   refuseUnknownVariables(env)
   const inputs = new Inputs(flags, env)
-  const data = inputs.text('data')
+  const data = inputs.folder('data')
   const store = storePlace(inputs.optional('store'), data)
   const trustedIssuers = inputs.optional('trusted-issuers')
   const origin = inputs.optional('origin')
@@ -219,8 +220,21 @@ class Inputs {
 
     const result = setting.schema.safeParse(value)
     if (result.success) return result.data
-    const source = this.#flags[name] === undefined ? variableOf(name) : `--${name}`
-    throw new SettingsError(`${source}: ${result.error.issues[0]?.message ?? 'cannot be used'}`)
+    throw new SettingsError(`${this.#sourceOf(name)}: ${result.error.issues[0]?.message ?? 'cannot be used'}`)
+  }
+
+  #sourceOf(name: SettingName): string {
+    return this.#flags[name] === undefined ? variableOf(name) : `--${name}`
+  }
+
+  /** A folder, which may not exist yet. */
+  folder(name: SettingName): string {
+    const path = this.text(name)
+    if (isFile(path))
+      throw new SettingsError(
+        `${this.#sourceOf(name)}: ${path} is a file, and a folder is needed: name the folder that it is in, ${dirname(path)}; a store alone is named with --store`,
+      )
+    return path
   }
 
   optional(name: SettingName): string | undefined {

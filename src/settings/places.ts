@@ -1,6 +1,6 @@
 /** @module Where a store and its keys are, as named in the settings. */
 import { existsSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { SettingsError } from './settings-error.ts'
 
 /** A store on a server, which several processes may share. The connection string contains credentials: it must not be logged. */
@@ -92,4 +92,20 @@ function commandOf(text: string): readonly string[] {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+export function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+}
+
+const DATA_FILES = [STORE_FILE, KEY_FILE, VIEWS_FILE, LOG_FILE, AUDIT_FILE, SUBJECTS_FILE, WEBHOOK_FILE]
+const SUFFIXES = ['', '-wal', '-shm', CHECKPOINTS_SUFFIX, LOSS_SUFFIX, ERASURES_SUFFIX]
+
+/** Whether a path is that of a file which a ledger keeps in its data folder or beside its store, whether it is there yet or not. */
+export function isLedgerFile(
+  path: string,
+  { data, store }: { readonly data: string; readonly store: StorePlace },
+): boolean {
+  const own = [...DATA_FILES.map((name) => join(data, name)), ...(store.kind === 'sqlite' ? [store.path] : [])]
+  return own.some((file) => SUFFIXES.some((suffix) => resolve(path) === resolve(`${file}${suffix}`)))
 }

@@ -40,6 +40,15 @@ const VIEWS: Readonly<Record<string, FindTrailer>> = {
   },
 }
 
+/** The trailer in the last record of an export or an answer of any line format; undefined if there is none. Nothing of it is checked. */
+export function trailerIn(line: string): JsonObject | undefined {
+  for (const find of Object.values(VIEWS)) {
+    const found = find(line)
+    if (found !== undefined && isJsonObject(found)) return found
+  }
+  return undefined
+}
+
 /** The format that the beginning of a file indicates; undefined for JSONL, and for anything that is no export. */
 export function viewFormat(beginning: string): string | undefined {
   // The first release had the position as the first column.

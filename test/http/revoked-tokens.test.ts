@@ -36,6 +36,7 @@ test('a token is revoked under admin by its jti, refused from then on as an inva
 
   const { status, body: revoked } = await asked(edge, '/v1/tokens/revoke', admin, revoke)
   assert.equal([status, revoked.token, revoked.revokedBy, revoked.reason], [200, id, 'root', 'it was in a log'])
+  assert.is(revoked.known, false)
   for (const path of ['/v1/runs', '/v1/tokens/revoked', '/metrics']) {
     const refused = await asked(edge, path, own)
     assert.equal([refused.status, refused.body.code], [401, 'unauthenticated'], path)
@@ -45,7 +46,8 @@ test('a token is revoked under admin by its jti, refused from then on as an inva
   assert.equal((await asked(edge, '/v1/tokens/revoke', admin, { token: id })).body, revoked)
   for (const scope of ['admin', 'audit:read']) {
     const { body } = await asked(edge, '/v1/tokens/revoked', await bearer(edge, { scopes: [scope] }))
-    assert.equal([body.items, body.count], [[revoked], 1], scope)
+    const { known: _, ...listed } = revoked
+    assert.equal([body.items, body.count], [[listed], 1], scope)
   }
   assert.is((await asked(edge, '/v1/tokens/revoked', await bearer(edge, { scopes: ['runs:read'] }))).status, 403)
 })

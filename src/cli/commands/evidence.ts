@@ -115,6 +115,8 @@ function verify(program: CliCommand): void {
         'of a store in a file: threads that check events beside the one that judges their order, which checks some too (default: one for each other processor, at most 7; 0: that one does all of it)',
       ),
       flag('--fast', 'check every byte, but not again that bodies are canonical and fit their schemas'),
+      urlFlag('verify the whole log of a running ledger, as an export of it: its keys are those of a reader'),
+      tokenFlag('audit:export'),
       jsonFlag(),
     )
     .settings(...PLACE, 'known-keys')

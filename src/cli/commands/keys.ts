@@ -13,7 +13,12 @@ export function keyCommands(program: CliCommand): void {
   keys
     .command('list')
     .description("show the keys without their secrets, and the verifier key of a tenant's log")
-    .flags(tenantFlag('whose log is named with its verifier key (default: default)'), jsonFlag())
+    .flags(
+      tenantFlag('whose log is named with its verifier key (default: default)'),
+      urlFlag('ask a running ledger instead of reading the key file: the keys that it announced'),
+      tokenFlag('audit:read'),
+      jsonFlag(),
+    )
     .settings(...PLACE)
     .runs(async () => (await import('../keys.ts')).listKeys)
   keys

@@ -93,7 +93,7 @@ function serve(program: CliCommand): void {
 function token(program: CliCommand): void {
   const group = program
     .command('token')
-    .description('print an access token for the keys of the data folder; revoke one')
+    .description('print an access token for the keys of the data folder; revoke one; list those revoked')
     .flags(
       flag('--scope <scopes>', `needed: one or more of ${SCOPES.join(' ')}`, SCOPES),
       tenantFlag(),
@@ -127,6 +127,12 @@ function token(program: CliCommand): void {
     )
     .settings(...PLACE)
     .runs(async () => (await import('../revoke-token.ts')).revokeToken)
+  group
+    .command('revoked')
+    .description('access tokens that were revoked, the newest first: which, when, by whom, and why')
+    .flags(tenantFlag(), trustNothingFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .runs(async () => (await import('../revoke-token.ts')).listRevoked)
 }
 
 const STORE_MORE =

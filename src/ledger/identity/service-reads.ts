@@ -50,6 +50,17 @@ export function serviceReads(deps: ReadsDeps): ServiceReads {
   }
 }
 
+/** Whether a token with this `jti` was issued for the tenant. Reads back to its issue, or the whole record. */
+export async function isIssued(store: ReadsDeps['store'], tenant: string, token: string): Promise<boolean> {
+  for await (const page of store.readStream(SYSTEM_STREAM, { direction: 'backwards' })) {
+    for (const record of page) {
+      if (!record.header.includes('"type":"TokenIssued"')) continue
+      if (tokenItem(ledgerEvent(record), tenant)?.token === token) return true
+    }
+  }
+  return false
+}
+
 type Shown = (event: LedgerEvent) => JsonObject | undefined
 
 async function pageOf(

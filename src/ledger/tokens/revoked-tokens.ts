@@ -17,6 +17,7 @@ import {
   StreamDeletedError,
 } from '../../store/event-store.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import { isIssued } from '../identity/service-reads.ts'
 import type { Effects } from '../ports.ts'
 import { type ReadSoFar, TenantFold, type TenantFoldDeps } from '../read/tenant-fold.ts'
 import type { Answered } from '../subjects/subjects.ts'
@@ -69,7 +70,7 @@ export function openTokens(deps: TokensDeps): Tokens {
     await followed.of(tenant)
     const found = (await fold.read(tenant)).state.get(token)
     if (found === undefined) throw new Error('a token was revoked on record, and the list is without it')
-    return found
+    return { ...found, known: await isIssued(deps.store, tenant, token) }
   }
   return {
     revoke: (caller, asked) => within(caller, () => revoke(caller, asked)),

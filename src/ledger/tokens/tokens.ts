@@ -1,12 +1,12 @@
 /** @module Revoked access tokens as callers of the ledger see them (HTTP-82 to HTTP-84). */
-import type { RevokedTokenAnswer, RevokedTokensAnswer } from '../../../schemas/answers/tokens.ts'
+import type { RevokedToken, RevokedTokenAnswer, RevokedTokensAnswer } from '../../../schemas/answers/tokens.ts'
 import type { RevokeToken } from '../../../schemas/token.ts'
 import type { Caller } from '../../access/caller.ts'
 import { StoreUnavailableError } from '../../store/event-store.ts'
 import type { Answered } from '../subjects/subjects.ts'
 
 /** Revoked tokens by their `jti`, in the order in which they were revoked. */
-export type Revoked = ReadonlyMap<string, RevokedTokenAnswer>
+export type Revoked = ReadonlyMap<string, RevokedToken>
 
 export interface Tokens {
   /** Resolves once the revocation is recorded and in effect in this process. Repeated it answers the same. */
