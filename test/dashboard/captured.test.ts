@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createClient } from '../../src/client/client.ts'
 import { SessionRun } from '../../src/capture/session-run.ts'
+import { createClient } from '../../src/client/client.ts'
 import { captureOf } from '../../src/dashboard/parts/capture.tsx'
 import { testEdge } from '../support/test-edge.ts'
 import { signedIn } from '../support/ui-client.ts'
@@ -13,7 +13,11 @@ captured(
   async () => {
     await using edge = await testEdge()
     const token = await edge.token()
-    const client = createClient({ url: 'http://ledger.test', token, fetch: async (url, init) => edge.app.request(url, init) })
+    const client = createClient({
+      url: 'http://ledger.test',
+      token,
+      fetch: async (url, init) => edge.app.request(url, init),
+    })
     const proxied = new SessionRun({ client, named: undefined, server: 'files', transport: 'stdio' })
     await proxied.ready()
     const olga = await signedIn(edge, { subject: 'olga' })
