@@ -14,6 +14,7 @@ const CHARGE = { cents: 5 }
 interface Gated extends AsyncDisposable {
   readonly edge: TestEdge
   readonly rig: CaptureRig
+  /** Past the client of the proxy, which may be cut off. */
   readonly decide: (how: 'grant' | 'deny') => Promise<void>
   /** The proxy's request to the host. */
   readonly asked: () => Promise<JsonObject>
@@ -26,15 +27,14 @@ async function gated(capabilities: JsonObject, { expiresMs = 60_000, waitMs = 20
   const rig = await captureRig({ edge, named: 'gated', waitMs })
   await rig.host({ jsonrpc: '2.0', id: 0, method: 'initialize', params: { capabilities } })
   const bob = { authorization: `Bearer ${await edge.token({ subject: 'bob' })}` }
+  const decide = async (how: 'grant' | 'deny'): Promise<void> => {
+    const { items } = (await (await edge.get('/v1/approvals')).json()) as { readonly items: readonly JsonObject[] }
+    const [{ approvalId, argsDigest } = {} as JsonObject] = items
+    const done = await edge.post(`/v1/runs/gated/approvals/${String(approvalId)}/${how}`, { argsDigest }, bob)
+    assert.is(done.status, 200, await done.text())
+  }
   return {
-    ...{ edge, rig },
-    decide: async (how) => {
-      const approvals: JsonObject[] = []
-      for await (const approval of rig.client.approvals()) approvals.push(approval)
-      const [{ approvalId, argsDigest } = {} as JsonObject] = approvals
-      const done = await edge.post(`/v1/runs/gated/approvals/${String(approvalId)}/${how}`, { argsDigest }, bob)
-      assert.is(done.status, 200, await done.text())
-    },
+    ...{ edge, rig, decide },
     asked: () =>
       eventually(() => {
         const line = rig.toHost.find((each) => each.includes('"method":"elicitation/create"'))
@@ -108,9 +108,13 @@ urls(
     await using gone = await gated(OPENS)
     await gone.rig.host(sent(1))
     await gone.asked()
-    await gone.rig.host({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } })
-    await gone.rig.relay.settled()
+    // The grant is there, and the proxy has not seen it: it must not use it for a host that left.
+    gone.rig.network.state = 'down'
     await gone.decide('grant')
+    const left = gone.rig.host({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } })
+    gone.rig.network.state = 'up'
+    await left
+    await gone.rig.relay.settled()
     assert.is(forwarded(gone.rig).length, 0)
     assert.equal(await gone.calls(), [], 'the grant is not used')
     await gone.rig.call(2, 'charge', CHARGE)

@@ -26,6 +26,7 @@ captured(
     assert.not.match(first, />gated</)
     await client.execute('', { kind: 'start', body: { id: 'hooked', name: 'hook', tags: ['hook', 'claude-code'] } })
     await edge.started('plain', { tags: ['mcp'] })
+    await edge.started('named', { name: 'mcp' })
     const both = await olga.html('/ui/runs')
     assert.match(both, />gated<.*A hook that is missing or was killed means yes/s)
     assert.is(both.match(/badge-captured/g)?.length, 4, 'two rows, and the legend of both')
