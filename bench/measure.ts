@@ -16,6 +16,7 @@ import { judgePairs } from './judge-pairs.ts'
 import { judgeSlowest } from './judge-slowest.ts'
 import { longRun } from './long-run.ts'
 import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
+import { mcpHttp } from './mcp-http.ts'
 import { mcpProxy } from './mcp-proxy.ts'
 import { merkleLog } from './merkle-log.ts'
 import { modelGateway } from './model-gateway.ts'
@@ -49,6 +50,7 @@ const GROUPS: readonly BenchGroup[] = [
   resume,
   waitingWorker,
   mcpProxy,
+  mcpHttp,
   modelGateway,
   eventStoreDb,
   eventStoreDbHttp,

@@ -3,14 +3,20 @@
  * Names are ASCII, so that no two different names look alike.
  */
 import { z } from 'zod'
-import { CURRENCY_PATTERN, MONEY_MAX_CHARS, MONEY_PATTERN, NAME_MAX_CHARS } from './value-forms.ts'
+import {
+  CURRENCY_PATTERN,
+  MONEY_MAX_CHARS,
+  MONEY_PATTERN,
+  NAME_MAX_CHARS,
+  RUN_ID_FORM,
+  RUN_ID_PATTERN,
+} from './value-forms.ts'
 
 /** Tenant of the ledger's own facts; no token may carry it. */
 export const SYSTEM_TENANT = 'system'
 export const SYSTEM_STREAM = 'ledger-system'
 
 export const TENANT_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/
-export const RUN_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 export const DIGEST_PATTERN = /^sha256:[0-9a-f]{64}$/
 
 export const Tenant = z
@@ -18,9 +24,7 @@ export const Tenant = z
   .regex(TENANT_PATTERN, 'a tenant is 1 to 63 of a-z, 0-9 and -, and starts with a letter or digit')
   .refine((tenant) => tenant !== SYSTEM_TENANT, 'the tenant "system" is reserved')
 
-export const RunId = z
-  .string()
-  .regex(RUN_ID_PATTERN, 'a run id is 1 to 128 of A-Z, a-z, 0-9, _, . and -, and starts with a letter or digit')
+export const RunId = z.string().regex(RUN_ID_PATTERN, RUN_ID_FORM)
 
 export const Name = z.string().min(1).max(NAME_MAX_CHARS)
 

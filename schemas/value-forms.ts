@@ -1,5 +1,8 @@
 /** @module Forms and limits of values, without a schema library: schemas are made of them, and the client package checks by them. */
 
+export const RUN_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
+export const RUN_ID_FORM = 'a run id is 1 to 128 of A-Z, a-z, 0-9, _, . and -, and starts with a letter or digit'
+
 /** Longest free string of a header or a name, in UTF-16 code units. */
 export const NAME_MAX_CHARS = 256
 /** Longest key that a caller may give a call. */

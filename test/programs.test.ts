@@ -62,6 +62,18 @@ test('countersign/agent and countersign/client hold no package and nothing of th
   assert.ok([...loadedFirst('countersign.js'), ...loadedFirst('compose-service.js')].flatMap(modulesIn).length > 300)
 })
 
+test('a hook with --url loads no package and nothing of the ledger (A530)', () => {
+  const entry = readdirSync(PROGRAMS).find((file) => file.startsWith('command-line-')) ?? ''
+  const hook = loadedBy(entry, IMPORTED).find((name) => name.startsWith('./hook-')) ?? ''
+  const modules = ['countersign.js', entry, hook.slice(2)].flatMap((file) => [...loadedFirst(file)]).flatMap(modulesIn)
+  assert.ok(modules.includes('dist/src/capture/call-record.js'), 'the scan must see the modules')
+  const rooms = /^dist\/(schemas|src\/(cli|client|capture|signing|resources|settings))\//
+  assert.equal(
+    modules.filter((module) => !rooms.test(module) || module === 'dist/src/cli/program.js'),
+    [],
+  )
+})
+
 test('a program loads files beside it, modules of node, and packages that are installed with it; optional ones it imports when it needs them (A421)', () => {
   const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(DIST, '..', 'package.json'), 'utf8'))
   const optional = new Set(Object.keys(peerDependencies))

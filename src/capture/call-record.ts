@@ -37,7 +37,14 @@ export interface CallRecordOptions {
 export type Admission =
   | { readonly kind: 'forward'; readonly ticket: Ticket }
   /** `code`: the code of the ledger's refusal. `isAway`: the ledger did not answer, so the claim may have been recorded. */
-  | { readonly kind: 'refused'; readonly text: string; readonly code?: string; readonly isAway?: true }
+  | {
+      readonly kind: 'refused'
+      readonly text: string
+      readonly code?: string
+      readonly isAway?: true
+      /** The approval that the call waits for. */
+      readonly approval?: string
+    }
   /** A repeated call with the host's own call key: the recorded answer. */
   | { readonly kind: 'recorded'; readonly result: Json }
 
@@ -94,7 +101,10 @@ export class CallRecord {
       return { kind: 'refused', text: ledgerAway(tool, this.#clean(reasonOfError(cause))), isAway: true }
     }
     if (!(cause instanceof LedgerError)) throw cause
-    return { kind: 'refused', text: this.#clean(refusalText(cause, { tool, runId: run.id }, desk)), code: cause.code }
+    const text = this.#clean(refusalText(cause, { tool, runId: run.id }, desk))
+    const { approvalId } = cause.problem
+    const waits = cause.code === 'approval-pending' && typeof approvalId === 'string'
+    return { kind: 'refused', text, code: cause.code, ...(waits && { approval: approvalId }) }
   }
 
   /**

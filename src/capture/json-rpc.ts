@@ -15,7 +15,12 @@ export interface ToolCall {
   readonly args: Json
   /** `_meta["dev.countersign/call-key"]`: the host's identity of the call. */
   readonly callKey?: string
+  /** Revision 2026-07-28, of a host that opens URLs for a person: what the person said to ours, if the host was asked before. */
+  readonly urlRound?: { readonly said?: UrlAction }
 }
+
+/** What a person said to a URL that the host showed: `accept` means that it was opened. */
+export type UrlAction = 'accept' | 'decline' | 'cancel'
 
 /** A line from the host. `refused`: it is not forwarded; an error is returned for each of `ids`, or one without an id. */
 export type HostLine =
@@ -23,6 +28,9 @@ export type HostLine =
   | { readonly kind: 'call'; readonly call: ToolCall }
   | { readonly kind: 'list'; readonly id: RequestId; readonly isFirstPage: boolean }
   | { readonly kind: 'cancelled'; readonly id: RequestId; readonly reason: string }
+  | { readonly kind: 'initialize'; readonly opensUrls: boolean }
+  /** The host's answer to a request of the proxy, which the server never sees. */
+  | { readonly kind: 'reply'; readonly id: string; readonly said: UrlAction }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string; readonly ids: readonly RequestId[] }
 
 /** The server's answer to a request. */
@@ -35,7 +43,13 @@ export interface Answer {
 const CALL = 'tools/call'
 const LIST = 'tools/list'
 const CANCELLED = 'notifications/cancelled'
+const INITIALIZE = 'initialize'
 const CALL_KEY = 'dev.countersign/call-key'
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
+/** Names the proxy's own question among the requests for input of a result. */
+export const APPROVAL_INPUT = 'dev.countersign/approval'
+/** Ids of the proxy's own requests to the host begin with this. */
+export const OWN_ID = 'countersign-ask-'
 
 export const PARSE_ERROR = -32_700
 export const INVALID_REQUEST = -32_600
@@ -60,7 +74,7 @@ export function readHostLine(bytes: Buffer): HostLine {
 
 /** Without one of these words, and without an escape that could spell one, no parser finds a relevant method in the line. */
 function mayMatter(bytes: Buffer): boolean {
-  return [CALL, LIST, CANCELLED, '\\u00', '\\/'].some((word) => bytes.includes(word))
+  return [CALL, LIST, CANCELLED, INITIALIZE, OWN_ID, '\\u00', '\\/'].some((word) => bytes.includes(word))
 }
 
 /** Whether the most lenient parser could find a `tools/call` in the line. */
@@ -83,11 +97,31 @@ function readMessage(message: JsonObject): HostLine {
   const params = isJsonObject(message.params) ? message.params : {}
   if (method === CALL) return readCall(message)
   if (method === LIST && isRequestId(id)) return { kind: 'list', id, isFirstPage: params.cursor === undefined }
+  if (method === INITIALIZE) return { kind: 'initialize', opensUrls: opensUrls(params.capabilities) }
+  if (method === undefined && typeof id === 'string' && id.startsWith(OWN_ID))
+    return { kind: 'reply', id, said: actionIn(message.result) }
   if (method === CANCELLED && isRequestId(params.requestId)) {
     const reason = typeof params.reason === 'string' ? params.reason : 'no reason given'
     return { kind: 'cancelled', id: params.requestId, reason }
   }
   return PASSES
+}
+
+/** Whether a client with these capabilities shows URLs to a person (`elicitation.url`). */
+function opensUrls(capabilities: Json | undefined): boolean {
+  const elicitation = isJsonObject(capabilities) ? capabilities.elicitation : undefined
+  return isJsonObject(elicitation) && isJsonObject(elicitation.url)
+}
+
+function actionIn(result: Json | undefined): UrlAction {
+  const action = isJsonObject(result) ? result.action : undefined
+  return action === 'accept' || action === 'decline' ? action : 'cancel'
+}
+
+function urlRoundOf({ _meta, inputResponses }: JsonObject): Pick<ToolCall, 'urlRound'> {
+  if (!isJsonObject(_meta) || !opensUrls(_meta[CAPABILITIES])) return {}
+  const given = isJsonObject(inputResponses) ? inputResponses[APPROVAL_INPUT] : undefined
+  return { urlRound: given === undefined ? {} : { said: actionIn(given) } }
 }
 
 function readCall({ id, params }: JsonObject): HostLine {
@@ -102,7 +136,8 @@ function readCall({ id, params }: JsonObject): HostLine {
   const callKey = isJsonObject(_meta) ? _meta[CALL_KEY] : undefined
   if (callKey !== undefined && (typeof callKey !== 'string' || callKey === '' || callKey.length > CALL_KEY_MAX_CHARS))
     return refused(INVALID_PARAMS, `_meta["${CALL_KEY}"] takes a text of 1 to ${CALL_KEY_MAX_CHARS} characters`, [id])
-  return { kind: 'call', call: { id, tool: name, args, ...(callKey !== undefined && { callKey }) } }
+  const call = { id, tool: name, args, ...(callKey !== undefined && { callKey }), ...urlRoundOf(params) }
+  return { kind: 'call', call }
 }
 
 const CALL_KEY_MAX_CHARS = 400
@@ -162,6 +197,6 @@ export function errorLine(id: RequestId | null, code: number, message: string, d
   return messageLine({ id, error: { code, message: `countersign: ${message}`, ...(data && { data }) } })
 }
 
-function messageLine(message: object): string {
+export function messageLine(message: object): string {
   return `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`
 }

@@ -22,6 +22,7 @@ import {
 import { type RawLine, wholeLine } from './lines.ts'
 import { outcomeUnknown } from './texts.ts'
 import type { Outcome, Ticket } from './ticket.ts'
+import type { UrlApprovals } from './url-approvals.ts'
 
 /** Resolves when more may be written. Never rejects: a closed peer is noticed when its own stream ends. */
 export type Write = (parts: readonly (Buffer | string)[]) => Promise<void>
@@ -30,10 +31,15 @@ export type Write = (parts: readonly (Buffer | string)[]) => Promise<void>
 export interface Route {
   readonly toHost: Write
   readonly toServer: Write
+  /** Asks the host something while its request is open; absent where the host cannot be asked. */
+  readonly asksHost?: Write
+  /** Accepts a message that gets no answer, where the transport says so. */
+  readonly accepted?: () => void
 }
 
 export interface RelayParts extends Route {
   readonly calls: CallRecord
+  readonly approvals: UrlApprovals
   readonly definitions: DefinitionsRecord
   /** Prints a line for people to standard error. */
   readonly say: (text: string) => void
@@ -53,9 +59,13 @@ interface Decided {
   readonly route: Route
 }
 
+type AskedPerson = Pick<Decided, 'key' | 'held' | 'route'> & { readonly approval: string; readonly text: string }
+
 interface Held {
   readonly call: ToolCall
   readonly toHost: Write
+  /** Ends the wait for an approval. */
+  readonly over: AbortController
   /** Set once the call was forwarded. */
   ticket?: Ticket
   cancelled?: string
@@ -81,6 +91,11 @@ export class Relay {
     if (read.kind === 'call') return this.#hold(line, read.call, route)
     if (read.kind === 'list') this.#lists.set(idKey(read.id), read.isFirstPage)
     if (read.kind === 'cancelled') this.cancel(read.id, read.reason)
+    if (read.kind === 'initialize') this.#parts.approvals.opensUrls = read.opensUrls
+    if (read.kind === 'reply') {
+      this.#parts.approvals.replied(read.id, read.said)
+      return route.accepted?.()
+    }
     await route.toServer(line.parts)
   }
 
@@ -145,6 +160,7 @@ export class Relay {
   /** Forwarded calls without an answer are in doubt, and the host is notified; held calls are not forwarded. */
   async serverGone(reason: string): Promise<void> {
     this.#over = reason
+    for (const { over } of this.#calls.values()) over.abort()
     const open = [...this.#calls].filter(([, { ticket }]) => ticket !== undefined)
     await Promise.all(
       open.map(async ([key, held]) => {
@@ -178,7 +194,7 @@ export class Relay {
     const key = idKey(call.id)
     const message = `the id ${JSON.stringify(call.id)} belongs to a call that is under way: this one is not forwarded`
     if (this.#calls.has(key)) return this.#refuse({ kind: 'refused', code: INVALID_REQUEST, ids: [], message }, route)
-    const held: Held = { call, toHost: route.toHost }
+    const held: Held = { call, toHost: route.toHost, over: new AbortController() }
     this.#calls.set(key, held)
     const admitted = this.#admitted(call)
     const before = this.#forwarded
@@ -196,17 +212,37 @@ export class Relay {
 
   async #decided(line: RawLine, { key, held, admission, before, route }: Decided): Promise<void> {
     if (admission.kind !== 'forward') {
-      this.#calls.delete(key)
-      if (held.cancelled !== undefined) return
-      const { id } = held.call
-      return route.toHost([
-        admission.kind === 'recorded' ? resultLine(id, admission.result) : textResult(id, admission.text),
-      ])
+      const isGated = admission.kind === 'refused' && admission.approval !== undefined
+      if (isGated && this.#parts.approvals.canAsk(held.call)) {
+        const { approval = '', text } = admission
+        // Not awaited: later calls do not wait for a person.
+        return this.#track(this.#askPerson(line, { key, held, route, approval, text }))
+      }
+      return this.#refuseHeld({ key, held, route }, lineOf(held.call, admission))
     }
     await before
     if (held.cancelled !== undefined || this.#over !== undefined) return this.#keepBack(key, held, admission.ticket)
     held.ticket = admission.ticket
     await route.toServer(line.parts)
+  }
+
+  /** The page of the approval is shown to a person; after the decision the claim is made again. */
+  async #askPerson(line: RawLine, { text, approval, ...of }: AskedPerson): Promise<void> {
+    const { held, route } = of
+    const { asksHost } = route
+    const tellHost = asksHost === undefined ? undefined : async (message: string) => asksHost([message])
+    const { call, over } = held
+    const asked = await this.#parts.approvals.ask({ call, approval, tellHost, over: over.signal })
+    if (asked.kind === 'answer') return this.#refuseHeld(of, asked.line)
+    if (asked.kind === 'waits' || over.signal.aborted) return this.#refuseHeld(of, textResult(call.id, text))
+    const admission = await this.#admitted(call)
+    if (admission.kind !== 'forward') return this.#refuseHeld(of, lineOf(call, admission))
+    await this.#decided(line, { ...of, admission, before: Promise.resolve() })
+  }
+
+  async #refuseHeld({ key, held, route }: Pick<Decided, 'key' | 'held' | 'route'>, line: string): Promise<void> {
+    this.#calls.delete(key)
+    if (held.cancelled === undefined) await route.toHost([line])
   }
 
   /** The claim is recorded and the call was not forwarded, which is a known outcome. */
@@ -263,6 +299,7 @@ export class Relay {
     const held = this.#calls.get(idKey(id))
     if (held === undefined || held.cancelled !== undefined) return
     held.cancelled = `cancelled by the host: ${reason}`.slice(0, 1_024)
+    held.over.abort()
     if (held.ticket !== undefined) this.#track(this.#doubt(held.ticket, held.cancelled))
   }
 
@@ -282,8 +319,17 @@ export class Relay {
   }
 }
 
+type NotForwarded = Exclude<Admission, { kind: 'forward' }>
+
+function lineOf({ id }: ToolCall, admission: NotForwarded): string {
+  return admission.kind === 'recorded' ? resultLine(id, admission.result) : textResult(id, admission.text)
+}
+
 /** An answer with `isError` is a result: the tool ran and reports that it failed. A protocol error is a failure. */
 function outcomeOf({ result, error }: Answer): Outcome {
+  // The server asks for something first: this attempt ends without a result, and the call sent again is its next attempt.
+  if (isJsonObject(result) && result.resultType === 'input_required')
+    return { error: { message: 'the server asks for input first', code: 'input-required', details: result } }
   if (error === undefined) return { result: result ?? null }
   const { message, code, data } = error
   const details: JsonObject = data === undefined ? {} : { details: data }

@@ -12,6 +12,7 @@ import type { Secrets } from './recorded-form.ts'
 import { Relay, type Write } from './relay.ts'
 import { SessionRun } from './session-run.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
+import { UrlApprovals } from './url-approvals.ts'
 
 export interface McpSessionOptions {
   readonly client: Client
@@ -49,8 +50,11 @@ export async function runMcpSession(options: McpSessionOptions): Promise<Session
   const calls = new CallRecord({ ...options, run, desk: { url } })
   const definitions = new DefinitionsRecord({ client, run, server, pin, say })
   const upstream = startUpstream(options.command, options.env)
+  const toHost = writerTo(host.output)
   const relay = new Relay({
-    toHost: writerTo(host.output),
+    toHost,
+    asksHost: toHost,
+    approvals: new UrlApprovals({ client, run, desk: { url } }),
     toServer: writerTo(upstream.input),
     calls,
     definitions,

@@ -1,5 +1,6 @@
 /** @module Texts for a model and a person about a call that did not run, or whose outcome is unknown: what happened, and what to do. */
 import { LedgerError } from '../client/errors.ts'
+import { type ToolCall, textResult } from './json-rpc.ts'
 
 export interface CallPlace {
   readonly runId: string
@@ -27,6 +28,18 @@ export function notRecorded(tool: string, why: string): string {
 
 export function ledgerAway(tool: string, why: string): string {
   return `Not run: the ledger that must record the call of ${tool} cannot do so (${why}). Nothing was forwarded. Ask again once the ledger is back; a person can look at it with "countersign serve" and its log.`
+}
+
+/** The person did not open the page, which decides nothing. */
+export function notOpened(
+  { id, tool }: Pick<ToolCall, 'id' | 'tool'>,
+  { runId, approval }: { readonly runId: string; readonly approval: string },
+  desk: Desk,
+): string {
+  return textResult(
+    id,
+    `Not run: ${tool} needs an approval of these arguments, and the person did not open its page. Approval ${approval} of run ${runId} still waits for a decision: ${approving(runId, approval, desk)}.`,
+  )
 }
 
 /** Describes a refusal of the ledger; codes that are not listed carry their own text. */
@@ -63,7 +76,11 @@ function resolving({ runId, callId }: CallPlace, { url }: Desk): string {
 function approving(runId: string, approvalId: string, { url }: Desk): string {
   return url === undefined
     ? 'nobody can decide it while this process has the ledger to itself: end the session, run "countersign serve", and start again'
-    : `${url}/ui/runs/${runId}/approvals/${approvalId}`
+    : approvalPage(runId, approvalId, { url })
+}
+
+export function approvalPage(runId: string, approvalId: string, { url = '' }: Desk): string {
+  return `${url}/ui/runs/${runId}/approvals/${approvalId}`
 }
 
 /** The reason why the ledger could not record, as text for a person. */

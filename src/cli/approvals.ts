@@ -3,10 +3,11 @@ import { type Api, asOfSize, openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { limitOf } from './filters.ts'
+import { nameOf } from './name-flags.ts'
 import { printObject } from './print-object.ts'
 import { runIdOf } from './run-id.ts'
 import { printRows } from './table.ts'
-import { nameOf, rolesOf } from './token.ts'
+import { rolesOf } from './token.ts'
 import { openWritingApi } from './writing-api.ts'
 
 const COLUMNS = ['runId', 'approvalId', 'tool', 'args', 'requestedAt', 'expiresAt', 'argsDigest']

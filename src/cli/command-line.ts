@@ -1,39 +1,11 @@
-/** @module The command line after the version check in `main.ts`: runs a command, and turns every outcome into an exit code and at most one line. */
-import { describeFailure, EXIT, FINDS } from './failure.ts'
-import { runsInOwnProcess } from './give-way.ts'
-import { runCommandLine } from './program.ts'
+/** @module The command line after the version check in `main.ts`. A hook is run without the other commands where its arguments are plain. */
+import { asOwnProcess } from './own-process.ts'
+import { quickHook } from './quick-hook.ts'
 
-const command = process.argv[2] ?? ''
-/** Set if the output could not be written, for example to a full disk: the command has then failed. */
-let lostCode: number | undefined
+const [command = '', ...rest] = process.argv.slice(2)
+const hookArguments = command === 'hook' ? quickHook(rest, process.env) : undefined
 
-// A closed pipe, as after `head`, is not an error. A command whose exit code is its result continues without its output.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  const isLeft = error.code === 'EPIPE'
-  if (!FINDS.includes(command)) process.exit(isLeft ? EXIT.ok : failed(error))
-  if (isLeft || lostCode !== undefined) return
-  lostCode = failed(error)
-  if (process.exitCode === EXIT.ok) process.exitCode = lostCode
+await asOwnProcess(command, async () => {
+  if (hookArguments !== undefined) return (await import('./hook.ts')).hook(hookArguments)
+  return (await import('./program.ts')).runCommandLine(process.argv.slice(2))
 })
-
-// If standard error is a closed pipe, the exit code still reports the failure.
-process.stderr.on('error', () => undefined)
-process.on('uncaughtException', (error) => {
-  // A ledger that serves has its own handler.
-  if (process.listenerCount('uncaughtException') === 1) process.exit(failed(error))
-})
-
-runsInOwnProcess()
-try {
-  const exitCode = await runCommandLine(process.argv.slice(2))
-  process.exitCode = exitCode === EXIT.ok ? (lostCode ?? exitCode) : exitCode
-} catch (error) {
-  process.exitCode = failed(error)
-}
-
-/** Prints the reason and returns the exit code. */
-function failed(error: unknown): number {
-  const { message, exitCode } = describeFailure(error, command)
-  process.stderr.write(`countersign: ${message}\n`)
-  return exitCode
-}

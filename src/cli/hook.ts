@@ -6,7 +6,6 @@ import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
-import { RunId } from '../../schemas/names.ts'
 import { type HookDecision, hookAnswer } from '../capture/hook/hook-answer.ts'
 import { HookCalls, type HookOptions } from '../capture/hook/hook-calls.ts'
 import { type HookInput, readHookInput } from '../capture/hook/hook-input.ts'
@@ -18,8 +17,8 @@ import { jsonDigest } from '../signing/digests.ts'
 import type { Arguments } from './arguments.ts'
 import { effectsOf, ledgerOf } from './capture-options.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { nameOf, runIdOf as runFlag } from './name-flags.ts'
 import { oneLine } from './shown.ts'
-import { nameOf } from './token.ts'
 
 const WITHIN_DEFAULT = '25'
 /** Reserve, in milliseconds, for passing the answer to the agent, and for a busy machine. */
@@ -126,23 +125,23 @@ async function readInput(): Promise<HookInput> {
 
 type Options = ReturnType<typeof optionsOf>
 
-function optionsOf({ text, settings }: Arguments) {
-  const run = RunId.optional().safeParse(text('run'))
-  if (!run.success) throw usageFailure(`--run: ${run.error.issues[0]?.message}`, 'hook')
+function optionsOf(args: Arguments) {
+  const { text } = args
+  const run = runFlag(text('run'), 'hook')
   const within = text('within') ?? WITHIN_DEFAULT
   if (!/^\d{1,3}(\.\d)?$/.test(within) || Number(within) < 1)
     throw usageFailure(`--within: "${within}" is no time of 1 to 999 seconds`, 'hook')
   // The timeout of the host started before this process could start counting.
   const endMs = performance.timeOrigin + Number(within) * 1_000 - SPARE_MS
   return {
-    run: run.data,
+    run,
     agent: nameOf('agent', text('agent')),
     effects: effectsOf(text('effects'), 'hook'),
     whenAway: text('when-ledger-is-away') === 'pass' ? ('pass' as const) : ('refuse' as const),
     secrets: secretsOf(process.env),
     state: stateFolder(text('state')),
     /** Identifies the ledger that the notes belong to. */
-    place: jsonDigest([text('url') ?? settings.data, text('tenant') ?? '', text('run') ?? '']).slice(
+    place: jsonDigest([text('url') ?? args.settings.data, text('tenant') ?? '', text('run') ?? '']).slice(
       'sha256:'.length,
       32,
     ),

@@ -1,14 +1,13 @@
 /** @module `countersign mcp`: a proxy in front of an MCP server on stdio that records every tool call. */
 import { basename } from 'node:path'
-import { RunId } from '../../schemas/names.ts'
 import { secretsOf } from '../capture/recorded-form.ts'
 import { runMcpSession } from '../capture/session.ts'
 import { ownProcess } from '../resources/process-identity.ts'
 import type { Arguments } from './arguments.ts'
 import { effectsOf, ledgerOf } from './capture-options.ts'
 import { EXIT, usageFailure } from './failure.ts'
+import { nameOf, runIdOf } from './name-flags.ts'
 import { oneLine } from './shown.ts'
-import { nameOf } from './token.ts'
 
 /** Hosts usually time out after 60 seconds and must get an answer before that. */
 const ANSWER_MS = 10_000
@@ -42,8 +41,7 @@ export async function mcp(args: Arguments): Promise<number> {
 }
 
 function optionsOf({ text, positionals }: Arguments) {
-  const run = RunId.optional().safeParse(text('run'))
-  if (!run.success) throw usageFailure(`--run: ${run.error.issues[0]?.message}`, 'mcp')
+  const run = runIdOf(text('run'), 'mcp')
   const pin = text('pin')
   if (pin !== undefined && !DIGEST.test(pin))
     throw usageFailure(
@@ -53,7 +51,7 @@ function optionsOf({ text, positionals }: Arguments) {
   const [file = ''] = positionals
   const whenAway = text('when-ledger-is-away') ?? 'refuse'
   return {
-    run: run.data,
+    run,
     pin,
     agent: nameOf('agent', text('agent')),
     server: nameOf('server', text('server')) ?? basename(file),

@@ -3,9 +3,9 @@ import type { Json } from '../../schemas/json.ts'
 import { parseStrictText } from '../signing/strict-json.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
+import { nameOf } from './name-flags.ts'
 import { printObject } from './print-object.ts'
 import { runIdOf } from './run-id.ts'
-import { nameOf } from './token.ts'
 import { openWritingApi } from './writing-api.ts'
 
 /** Without --url, this command owns the ledger meanwhile. */

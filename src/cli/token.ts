@@ -1,7 +1,6 @@
 /** @module `countersign token`: issues an access token for the keys of the data folder. */
 import { randomUUID } from 'node:crypto'
 import { RunId, Tenant } from '../../schemas/names.ts'
-import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import { type IssuedToken, noteIssuedToken } from '../compose/issued-tokens.ts'
 import { requireKeys } from '../settings/key-source.ts'
 import { reasonOf } from '../settings/reason-of.ts'
@@ -17,6 +16,7 @@ import {
 } from '../signing/tokens.ts'
 import type { Arguments } from './arguments.ts'
 import { usageFailure } from './failure.ts'
+import { nameOf } from './name-flags.ts'
 import { jsonLine, oneLine } from './shown.ts'
 
 const TTL_DEFAULT = '1h'
@@ -90,13 +90,6 @@ function scopesOf(text: string | undefined): readonly string[] {
   const unknown = scopes.find((scope) => !known.includes(scope))
   if (unknown !== undefined) throw usageFailure(`--scope: "${unknown}" is not one of ${SCOPES.join(' ')}`)
   return scopes
-}
-
-/** Names end up in signed headers, so characters that a header cannot contain are refused here. */
-export function nameOf(flag: string, text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
-  if (text !== '' && text.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(text)) return text
-  throw usageFailure(`--${flag}: takes 1 to ${NAME_MAX_CHARS} characters, none of them a control character`)
 }
 
 /** Comma-separated role names, which determine the decisions that the bearer may make. */

@@ -1,7 +1,7 @@
 /** @module The steps before every page: session, form secret, scope, token bounds, rate limit, query; errors become pages. */
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
-import { RUN_ID_PATTERN } from '../../schemas/names.ts'
+import { RUN_ID_PATTERN } from '../../schemas/value-forms.ts'
 import { READ_OWN_RUNS, type TokenAccess } from '../access/access.ts'
 import { isAudited, readOf } from '../access/audit-trail.ts'
 import { accessRefusal, mayOpen } from '../access/check-access.ts'

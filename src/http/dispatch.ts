@@ -1,6 +1,6 @@
 /** @module The path of every request: count it, check its token (RFC 6750), scope, bonds, rate and query, answer it, and let no exception out. */
 import { lossesMember } from '../../schemas/loss.ts'
-import { RUN_ID_PATTERN } from '../../schemas/names.ts'
+import { RUN_ID_PATTERN } from '../../schemas/value-forms.ts'
 import type { TokenAccess } from '../access/access.ts'
 import { type AccessRead, isAudited, readOf } from '../access/audit-trail.ts'
 import { accessRefusal } from '../access/check-access.ts'

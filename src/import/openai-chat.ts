@@ -4,9 +4,8 @@
  */
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
-import { RUN_ID_PATTERN } from '../../schemas/names.ts'
 import type { ClaimCall, CompleteRun, FailRun, PostEnvelope, StartRun } from '../../schemas/requests.ts'
-import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
+import { NAME_MAX_CHARS, RUN_ID_PATTERN } from '../../schemas/value-forms.ts'
 import { jsonDigest } from '../signing/digests.ts'
 import { runIdFromKey } from '../signing/request-mark.ts'
 import { parseStrictText } from '../signing/strict-json.ts'

@@ -24,6 +24,7 @@ const ALWAYS = [
   'archive hold 20k',
   'S1 p50',
   'mcp read p50',
+  'mcp http p50',
   'worker grant p50',
   ...(existsSync('/proc/self/stat') ? ['worker idle'] : []),
 ]

@@ -164,7 +164,9 @@ http(
     }
     assert.equal(await codeOf(await at.call('add', { headers: { 'mcp-name': 'other' } })), [400, -32_020])
     assert.equal(
-      await codeOf(await at.call('add', { headers: { 'mcp-protocol-version': '2027-01-01' } })),
+      await codeOf(
+        await at.call('add', { headers: { 'mcp-protocol-version': '2027-01-01' }, meta: { [VERSION]: '2027-01-01' } }),
+      ),
       [400, -32_022],
     )
     assert.equal(await codeOf(await at.call('add', { headers: { origin: 'https://evil.example' } })), [403, -32_600])

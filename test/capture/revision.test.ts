@@ -31,7 +31,7 @@ revision('headers that say something else than the body are refused with -32020,
     [headers('=?base64?/w==?='), call('\ufffd')],
     [headers('add', { 'mcp-method': 'tools/list' }), call('add')],
     [headers('add', { 'mcp-protocol-version': '2025-11-25' }), call('add')],
-    [headers('add'), { ...call('add'), params: { name: 'add' } }],
+    [headers('add'), call('add', '2027-01-01')],
     ...['mcp-name', 'mcp-method', 'mcp-protocol-version'].map((name) => [without(name), call('add')] as const),
     [
       headers('file:///b', { 'mcp-method': 'resources/read' }),
@@ -42,6 +42,8 @@ revision('headers that say something else than the body are refused with -32020,
     const found = revisionOf(given, body)
     assert.is(found.ok ? 'passed' : found.code, -32_020, `case ${index}`)
   }
+  const unsaid = revisionOf(headers('add'), { ...call('add'), params: { name: 'add' } })
+  assert.is(unsaid.ok ? 'passed' : unsaid.code, -32_602, 'a body that says nothing lacks what it must have')
 })
 
 revision(
@@ -55,6 +57,9 @@ revision(
     assert.equal(revisionOf(new Headers(), undefined), { ok: true, isStateless: false })
     const later = revisionOf(headers('add', { 'mcp-protocol-version': '2027-01-01' }), call('add', '2027-01-01'))
     assert.equal(later.ok ? undefined : [later.code, later.data?.requested], [-32_022, '2027-01-01'])
+    const asks = { 'mcp-protocol-version': '2027-01-01', 'mcp-method': 'server/discover' }
+    const discover = { ...call('x', '2027-01-01'), method: 'server/discover' }
+    assert.ok(revisionOf(headers('x', asks), discover).ok, 'the server itself says what it speaks')
   },
 )
 

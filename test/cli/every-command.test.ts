@@ -5,6 +5,7 @@ import { ANNOUNCED } from '../../schemas/events.ts'
 import { CliCommand } from '../../src/cli/cli-command.ts'
 import { offeredValues } from '../../src/cli/flag.ts'
 import { createProgram } from '../../src/cli/program.ts'
+import { QUICK_FLAGS, quickHook } from '../../src/cli/quick-hook.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -23,6 +24,38 @@ function helpOf(command: CliCommand, columns: number): string {
 }
 
 const words = (text: string): string => text.replaceAll(/\s+/g, ' ')
+
+test('a hook whose flags are plain is read without the table, as the table reads it, and everything else by the table (A530)', () => {
+  const table = COMMANDS.find(({ path }) => path === 'hook')
+  const settings = ['data', 'tenant']
+  const flags = (table?.options ?? []).flatMap(({ long, required }) => (required && long ? [long.slice(2)] : []))
+  const missing = flags.filter((flag) => !(QUICK_FLAGS as readonly string[]).includes(flag))
+  assert.equal(
+    QUICK_FLAGS.filter((flag) => !flags.includes(flag)),
+    [],
+  )
+  assert.ok(
+    settings.every((flag) => missing.includes(flag)),
+    'the store and its settings take the whole command line',
+  )
+  const url = ['--url', 'http://127.0.0.1:7070']
+  const quick = quickHook([...url, '--within', '5'], { COUNTERSIGN_TOKEN: 't' })
+  assert.equal([quick?.text('url'), quick?.text('within'), quick?.text('run')], [url[1], '5', undefined])
+  for (const words of [
+    [],
+    ['--within', '5'],
+    [...url, ...url],
+    [...url, '--wihtin', '5'],
+    [...url, '--within'],
+    [...url, '--run', '--agent'],
+    [...url, '--data', 'd'],
+    [...url, '--help'],
+    [...url, '--when-ledger-is-away', 'perhaps'],
+    ['--url=http://127.0.0.1:7070'],
+  ])
+    assert.is(quickHook(words, {}), undefined, words.join(' '))
+  assert.is(quickHook(url, { COUNTERSIGN_TOKN: 't' }), undefined, 'a variable that is no setting is refused by name')
+})
 
 test('the help of every command fits 80 and 60 columns, says what each flag and argument is, and glues no two words together', () => {
   assert.ok(COMMANDS.length > 50)

@@ -6,6 +6,7 @@ import { DefinitionsRecord } from '../../src/capture/definitions-record.ts'
 import type { RawLine } from '../../src/capture/lines.ts'
 import { Relay, type Write } from '../../src/capture/relay.ts'
 import { SessionRun } from '../../src/capture/session-run.ts'
+import { UrlApprovals } from '../../src/capture/url-approvals.ts'
 import { type Client, createClient } from '../../src/client/client.ts'
 import { type TestEdge, testEdge } from './test-edge.ts'
 import { eventually } from './within.ts'
@@ -33,12 +34,20 @@ export interface CaptureRig extends AsyncDisposable {
 }
 
 export interface RigOptions extends Partial<Omit<CallRecordOptions, 'client' | 'run'>> {
+  /** How long a call waits for its approval where the host shows URLs. */
+  readonly waitMs?: number
   readonly edge?: TestEdge
   readonly named?: string
   readonly pin?: string
 }
 
-export async function captureRig({ edge: given, named, pin, ...options }: RigOptions = {}): Promise<CaptureRig> {
+export async function captureRig({
+  edge: given,
+  named,
+  pin,
+  waitMs,
+  ...options
+}: RigOptions = {}): Promise<CaptureRig> {
   const edge = given ?? (await testEdge())
   const network: CaptureRig['network'] = { state: 'up' }
   const client = createClient({
@@ -61,7 +70,10 @@ export async function captureRig({ edge: given, named, pin, ...options }: RigOpt
     ...options,
   })
   const definitions = new DefinitionsRecord({ client, run, server: 'tools', pin, say })
-  const relay = new Relay({ toHost: into(toHost), toServer: into(toServer), calls, definitions, say })
+  const { desk = { url: 'http://ledger.test' } } = options
+  const approvals = new UrlApprovals({ client, run, desk, ...(waitMs !== undefined && { waitMs }) })
+  const asked = { toHost: into(toHost), asksHost: into(toHost), toServer: into(toServer) }
+  const relay = new Relay({ ...asked, calls, definitions, approvals, say })
   const host = (message: object | string) => relay.fromHost(lineOf(message))
   const server = (message: object | string) => relay.fromServer(lineOf(message))
   return {

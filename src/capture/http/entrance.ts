@@ -43,6 +43,8 @@ const BODY_MAX_BYTES = 16 * 1024 * 1024
 const SWEEP_MS = 30_000
 const METHODS = ['POST', 'GET', 'DELETE'] as const
 const SESSION_ID = 'mcp-session-id'
+/** Visible ASCII, as the protocol has it, and bounded: what a server calls its session goes into headers of hosts. */
+const SESSION_ID_FORM = /^[\x21-\x7e]{1,256}$/
 /** Headers of the protocol, which are forwarded; no credentials of the host are among them. */
 const FORWARDED = /^(accept|content-type|last-event-id|user-agent|traceparent|tracestate|baggage|mcp-[a-z0-9-]+)$/
 const NO_SESSION = -32_001
@@ -114,8 +116,10 @@ export class McpEntrance {
       ask: { url: upstream.url, method: 'POST', headers: headersTo(upstream, asked.request) },
       id: message?.method === undefined ? null : requestIdOf(message),
       isResumable: held.relay !== undefined,
+      // The host's answer comes with another request, which only a session brings to the same relay.
+      canAsk: held.relay !== undefined && /text\/event-stream/.test(asked.request.headers.get('accept') ?? ''),
       over: linkedSignal(asked.gone, session.over),
-      onHead: (headers) => this.#begun(asked, upstream, String(headers[SESSION_ID] ?? '')),
+      onHead: (headers) => this.#begun(asked, upstream, { id: String(headers[SESSION_ID] ?? ''), session }),
     })
     session.track(exchange.ended, relay, held.relay !== undefined)
     await relay.fromHost({ parts: [body], bytes: body.length }, exchange)
@@ -133,7 +137,7 @@ export class McpEntrance {
     const exchange = new Exchange({
       relay,
       ask: { url: upstream.url, method, headers: headersTo(upstream, asked.request) },
-      ...{ id: null, isResumable: true, onHead: () => undefined },
+      ...{ id: null, isResumable: true, canAsk: false, onHead: () => undefined },
       over: linkedSignal(asked.gone, session.over),
     })
     session.track(exchange.ended, relay, held.relay !== undefined)
@@ -143,11 +147,15 @@ export class McpEntrance {
     return answer
   }
 
-  /** Registers a session that the server began; only the caller that requested it may use it. */
-  #begun(asked: Asked, upstream: McpUpstream, id: string): void {
-    const key = keyOf(asked, id)
-    if (id === '' || this.#isClosing || this.#sessions.has(key)) return
+  /** Registers a session that the server began; only the caller that requested it may use it. Throws if its id has no valid form. */
+  #begun(asked: Asked, upstream: McpUpstream, by: { readonly id: string; readonly session: HttpSession }): void {
+    if (by.id !== '' && !SESSION_ID_FORM.test(by.id))
+      throw new Error('its session id is not 1 to 256 visible ASCII characters')
+    const key = keyOf(asked, by.id)
+    if (by.id === '' || this.#isClosing || this.#sessions.has(key)) return
     const session = this.#session(asked, upstream)
+    // The request that began the session said what its host can do.
+    session.approvals.opensUrls = by.session.approvals.opensUrls
     this.#sessions.set(key, { session, relay: session.relay() })
   }
 

@@ -92,7 +92,11 @@ function frameOf(parts: readonly Buffer[]): EventFrame {
   return { parts: [whole], message: data.length === 1 && only !== undefined ? only : Buffer.concat(data), hasId }
 }
 
-/** Wraps one of our own messages in a frame. */
+/** Wraps a message in a frame, each line of it on a line of its own. */
 export function frameWith(message: string): string {
-  return `data: ${message.trimEnd()}\n\n`
+  return `${message
+    .trimEnd()
+    .split(/\r\n|\r|\n/)
+    .map((line) => `data: ${line}\n`)
+    .join('')}\n`
 }

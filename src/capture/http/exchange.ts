@@ -13,8 +13,11 @@ export interface ExchangeOptions {
   readonly id: RequestId | null
   /** Whether an answer may arrive on another stream after this one broke. */
   readonly isResumable: boolean
+  /** Whether the host can be asked something on the stream of this request. */
+  readonly canAsk: boolean
   /** Aborted when the host disconnects or the session ends. */
   readonly over: AbortSignal
+  /** Throws if the answer must not be relayed. */
   readonly onHead: (headers: IncomingHttpHeaders) => void
 }
 
@@ -31,12 +34,17 @@ export class Exchange implements Route {
   readonly #options: ExchangeOptions
   readonly #answer = Promise.withResolvers<Response>()
   readonly #end = Promise.withResolvers<void>()
-  #write: ((bytes: Uint8Array) => Promise<void>) | undefined
+  #stream: OpenStream | undefined
   #isForwarded = false
   #isOver = false
 
   constructor(options: ExchangeOptions) {
     this.#options = options
+    if (options.canAsk)
+      this.asksHost = async (parts) => {
+        this.#stream ??= this.#open(new Headers(STREAM_HEADERS))
+        await this.#stream.write(framed(parts))
+      }
     options.over.addEventListener('abort', () => this.#left(HOST_LEFT), { once: true })
   }
 
@@ -50,9 +58,14 @@ export class Exchange implements Route {
     return this.#end.promise
   }
 
+  readonly asksHost?: NonNullable<Route['asksHost']>
+
+  readonly accepted = (): void => this.#whole(new Response(null, { status: 202 }))
+
   readonly toHost = async (parts: Parts): Promise<void> => {
-    if (this.#write === undefined) return this.#whole(new Response(bytesOf(parts), { headers: JSON_HEADERS }))
-    await this.#write(bytesOf(parts.map((part) => (typeof part === 'string' ? frameWith(part) : part))))
+    if (this.#stream === undefined) return this.#whole(new Response(bytesOf(parts), { headers: JSON_HEADERS }))
+    await this.#stream.write(framed(parts))
+    if (!this.#isForwarded) await this.#over()
   }
 
   /** Resolves when the request has been started; its answer does not block other requests. */
@@ -65,15 +78,32 @@ export class Exchange implements Route {
     const { ask, over, onHead } = this.#options
     try {
       const incoming = await askUpstream({ ...ask, signal: over, ...(ask.method === 'POST' && { body }) })
-      onHead(incoming.headers)
+      headOf(incoming, onHead)
       const isStream = /^text\/event-stream\b/.test(incoming.headers['content-type'] ?? '')
-      await (isStream && incoming.statusCode === 200 ? this.#stream(incoming) : this.#collected(incoming))
+      await (isStream && incoming.statusCode === 200 ? this.#streamed(incoming) : this.#collected(incoming))
     } catch (error) {
       await this.#failed(error instanceof Error ? error : new Error(String(error)))
     } finally {
       this.#whole(new Response(null, { status: 502 }))
-      this.#isOver = true
-      this.#end.resolve()
+      await this.#over()
+    }
+  }
+
+  async #over(): Promise<void> {
+    await this.#stream?.close()
+    this.#isOver = true
+    this.#end.resolve()
+  }
+
+  /** Begins the answer as a stream. */
+  #open(headers: Headers): OpenStream {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const writer = writable.getWriter()
+    writer.closed.catch(() => this.#left(HOST_LEFT))
+    this.#answer.resolve(new Response(readable, { status: 200, headers }))
+    return {
+      write: (bytes) => writer.write(bytes).catch(() => undefined),
+      close: () => writer.close().catch(() => undefined),
     }
   }
 
@@ -86,13 +116,9 @@ export class Exchange implements Route {
     this.#whole(new Response(errorLine(id, INTERNAL_ERROR, reason), { status: 502, headers: JSON_HEADERS }))
   }
 
-  async #stream(incoming: IncomingMessage): Promise<void> {
+  async #streamed(incoming: IncomingMessage): Promise<void> {
     const { relay, id, isResumable } = this.#options
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
-    const writer = writable.getWriter()
-    writer.closed.catch(() => this.#left(HOST_LEFT))
-    this.#write = (bytes) => writer.write(bytes).catch(() => undefined)
-    this.#answer.resolve(new Response(readable, { status: 200, headers: relayed(incoming.headers) }))
+    this.#stream ??= this.#open(relayed(incoming.headers))
     let reason = 'the server ended its stream without an answer'
     let hasIds = false
     try {
@@ -105,7 +131,6 @@ export class Exchange implements Route {
     }
     // The loss is recorded before the host sees the end of the stream.
     if (id !== null) await relay.lost(id, reason.slice(0, 1_024), { mayCome: isResumable && hasIds })
-    await writer.close().catch(() => undefined)
   }
 
   async #collected(incoming: IncomingMessage): Promise<void> {
@@ -121,6 +146,11 @@ export class Exchange implements Route {
     }
     await relay.answer({ parts: [body], message: body }, async (parts) => {
       const isOwn = parts.some((part) => typeof part === 'string')
+      // The host was asked something first, so its answer is a stream by now.
+      if (this.#stream !== undefined) {
+        const refusal = isAnswered || isOwn ? undefined : errorLine(id, INTERNAL_ERROR, reason)
+        return this.#stream.write(framed([refusal ?? (isOwn ? String(parts[0]) : body.toString('utf8'))]))
+      }
       if (isOwn) return this.#whole(new Response(bytesOf(parts), { headers: JSON_HEADERS }))
       if (CREDENTIALS.has(status))
         return this.#whole(
@@ -145,6 +175,28 @@ export class Exchange implements Route {
     if (id !== null) relay.cancel(id, reason)
     this.#whole(new Response(null, { status: 502 }))
   }
+}
+
+/** An answer whose head is refused is not read. */
+function headOf(incoming: IncomingMessage, onHead: ExchangeOptions['onHead']): void {
+  try {
+    onHead(incoming.headers)
+  } catch (error) {
+    incoming.destroy()
+    throw error
+  }
+}
+
+interface OpenStream {
+  readonly write: (bytes: Uint8Array) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+const STREAM_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
+
+/** Messages of the proxy as frames; what is a frame already stays as it is. */
+function framed(parts: Parts): Uint8Array<ArrayBuffer> {
+  return bytesOf(parts.map((part) => (typeof part === 'string' ? frameWith(part) : part)))
 }
 
 /** The host's token was valid, so the server has refused the proxy's own headers. */

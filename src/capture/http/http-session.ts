@@ -7,6 +7,7 @@ import type { Secrets } from '../recorded-form.ts'
 import { Relay, type Write } from '../relay.ts'
 import { SessionRun } from '../session-run.ts'
 import type { Desk } from '../texts.ts'
+import { UrlApprovals } from '../url-approvals.ts'
 import type { McpUpstream } from './upstreams.ts'
 
 export interface SessionOptions {
@@ -32,6 +33,7 @@ export class HttpSession {
   readonly #run: SessionRun
   readonly #calls: CallRecord
   readonly #definitions: DefinitionsRecord
+  readonly approvals: UrlApprovals
   readonly #relays = new Set<Relay>()
   readonly #over = new AbortController()
   #token: string
@@ -48,6 +50,7 @@ export class HttpSession {
     const { effects, whenAway, pin } = upstream
     const about = { server: upstream.name, agent: options.agent ?? upstream.agent, effects, whenAway }
     this.#run = run
+    this.approvals = new UrlApprovals({ client, run, desk })
     this.#calls = new CallRecord({ client, run, secrets, owner, desk, ...about })
     this.#definitions = new DefinitionsRecord({ client, run, server: upstream.name, pin, say })
   }
@@ -72,7 +75,7 @@ export class HttpSession {
     const { say } = this.#options
     const relay = new Relay({
       ...{ toHost: nowhere, toServer: nowhere, say },
-      ...{ calls: this.#calls, definitions: this.#definitions },
+      ...{ calls: this.#calls, definitions: this.#definitions, approvals: this.approvals },
     })
     this.#relays.add(relay)
     return relay

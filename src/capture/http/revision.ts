@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
-import type { RequestId } from '../json-rpc.ts'
+import { INVALID_PARAMS, type RequestId } from '../json-rpc.ts'
 
 /** Requests are independent: no session, no GET, no DELETE. */
 export const STATELESS = '2026-07-28'
@@ -12,6 +12,8 @@ const WITH_SESSIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] a
 const KNOWN: readonly string[] = [...WITH_SESSIONS, STATELESS]
 
 const HEADER_MISMATCH = -32_020
+/** The method with which hosts ask which revisions a server has: the server itself answers it, whatever revision it names. */
+const DISCOVER = 'server/discover'
 const UNSUPPORTED_VERSION = -32_022
 const VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion'
 /** Methods whose target is repeated in the header `Mcp-Name`, with the member of `params` that names it. */
@@ -28,16 +30,21 @@ export function revisionOf(headers: Headers, message: JsonObject | undefined): R
   const meta = isJsonObject(params) ? params._meta : undefined
   const inBody = isJsonObject(meta) ? meta[VERSION_MEMBER] : undefined
   const inHeader = headers.get('mcp-protocol-version') ?? undefined
+  const isRequest = message?.id !== undefined && typeof method === 'string'
+  // Of two versions that differ neither is taken, even if one of them is unknown.
+  if (inBody !== undefined && inHeader !== undefined && inBody !== inHeader)
+    return mismatch('MCP-Protocol-Version', inHeader, inBody)
   const unknown = [inBody, inHeader].find((version) => version !== undefined && !KNOWN.includes(String(version)))
-  if (unknown !== undefined)
+  if (unknown !== undefined && method !== DISCOVER)
     return {
       ok: false,
       code: UNSUPPORTED_VERSION,
       message: `the revision ${String(unknown).slice(0, 64)} of the protocol is not known here`,
       data: { supported: [...KNOWN], requested: String(unknown).slice(0, 64) },
     }
-  if (inBody !== STATELESS && inHeader !== STATELESS) return { ok: true, isStateless: false }
-  const isRequest = message?.id !== undefined && typeof method === 'string'
+  if (unknown === undefined && inBody !== STATELESS && inHeader !== STATELESS) return { ok: true, isStateless: false }
+  if (inBody === undefined && isRequest)
+    return { ok: false, code: INVALID_PARAMS, message: `_meta["${VERSION_MEMBER}"] is missing` }
   if (inBody !== inHeader && (isRequest || inBody !== undefined))
     return mismatch('MCP-Protocol-Version', inHeader, inBody)
   if (typeof method !== 'string') return { ok: true, isStateless: true }

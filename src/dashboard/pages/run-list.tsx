@@ -5,6 +5,7 @@ import type { IntegrityState } from '../../ledger/integrity/integrity.ts'
 import { seeOther } from '../answer.tsx'
 import { count, money, plural } from '../format.ts'
 import { pageRoute, Refused, type View } from '../page.ts'
+import { CaptureBadge, CaptureLegend } from '../parts/capture.tsx'
 import { Chips } from '../parts/chips.tsx'
 import { Actor, Badge, Data, Time } from '../parts/data.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
@@ -210,6 +211,7 @@ function RunTable({ rows, lost, asOf, nowMs }: TableProps) {
           ))}
         </tbody>
       </table>
+      <CaptureLegend runs={rows} />
     </div>
   )
 }
@@ -243,6 +245,7 @@ function RunRow({ row, asOf, isLost, isLate }: RowProps) {
       </th>
       <td data-label="Status">
         <StatusBadge {...row} lost={isLost} />
+        <CaptureBadge run={row} />
         {row.stuck !== undefined && <StuckSince stuck={row.stuck} />}
         {isLate && <NotTaken dueAt={row.dueAt} version={row.version} />}
         {row.waiting > 0 && <span class="muted sub">{plural(row.waiting, 'open wait')}</span>}

@@ -15,6 +15,7 @@ import {
   withQuery,
 } from '../paths.ts'
 import type { Run } from '../run-row.ts'
+import { CaptureBadge, CaptureLegend } from './capture.tsx'
 import { Actor, Data, Time } from './data.tsx'
 import { Fact } from './fact.tsx'
 import { StatusBadge } from './status-badge.tsx'
@@ -48,6 +49,7 @@ export function RunHead({ run, caller, csrf }: RunHeadProps) {
               <Data text={runId} />
             </a>{' '}
             <StatusBadge {...standing} />
+            <CaptureBadge run={run} />
           </h1>
           {name !== runId && (
             <p class="muted">
@@ -67,6 +69,7 @@ export function RunHead({ run, caller, csrf }: RunHeadProps) {
         {run.asOf === undefined && <Deeds runId={runId} caller={caller} csrf={csrf} />}
       </div>
       <Facts run={run} />
+      <CaptureLegend runs={[run]} />
       <Children run={run} />
     </div>
   )

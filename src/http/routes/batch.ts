@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { BatchAnswers } from '../../../schemas/answers/system.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { RUN_ID_PATTERN } from '../../../schemas/names.ts'
+import { RUN_ID_PATTERN } from '../../../schemas/value-forms.ts'
 import { JsonRecord } from '../../../schemas/values.ts'
 import { type TokenAccess, WRITE_NAMED_RUNS } from '../../access/access.ts'
 import { accessRefusal } from '../../access/check-access.ts'
