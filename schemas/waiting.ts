@@ -1,7 +1,7 @@
 /** @module Requests for a run's waits, which end by a signal from outside or at a time, and for signals (RUN-66 to RUN-71). */
 import { z } from 'zod'
 import { Name } from './names.ts'
-import { WAIT_MAX_MS } from './value-forms.ts'
+import { LATEST_MS, WAIT_MAX_MS } from './value-forms.ts'
 import { JsonRecord, JsonValue, Scope, Uuid } from './values.ts'
 
 /** Maximum number of signals that a run holds for later waits. */
@@ -13,11 +13,12 @@ export const WAITS_OPEN_MAX = 256
 export const SIGNAL_POLICIES = ['hold', 'refuse'] as const
 export const SignalPolicy = z.enum(SIGNAL_POLICIES)
 
-/** RFC 3339 in any zone. */
+/** RFC 3339 in any zone. Recorded times are in UTC and of four digits for the year, so that they compare as texts. */
 export const Until = z.iso
   .datetime({ offset: true, error: 'takes a time such as 2026-01-31T12:00:00Z', abort: true })
   .max(64)
   .refine((text) => !Number.isNaN(Date.parse(text)), 'takes a time such as 2026-01-31T12:00:00Z')
+  .refine((text) => !(Date.parse(text) > LATEST_MS), 'takes a time up to 9999-12-31T23:59:59.999Z, in UTC')
 
 /** A wait is identified by its place in the code: the same place requested again is the same wait, with the parameters of the first request. */
 export const StartWait = z
