@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import type { AgentError } from '../../src/agent/errors.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 import { within } from '../support/within.ts'
 import { codeOf, HOMES, rejection, shortLife, type TestHome } from './homes.ts'
 
@@ -80,6 +81,53 @@ for (const { name, open } of HOMES) {
     const ticking = setInterval(() => (home.clock.nowMs += 100), 20)
     assert.equal(await beside.finally(() => clearInterval(ticking)), ['early', null, true, 'a'])
     assert.equal(ran, ['pay a', 'ship early'])
+  })
+
+  test('code that throws before it asks for all that is recorded has diverged, and is not rolled back (RUN-245, A481)', async () => {
+    await using home = await open()
+    const ran: string[] = []
+    await paid(home, ran)
+    const before = await typesOf(home)
+    const thrown = new Error('no configuration')
+    const error = (await rejection(within(life(home.process(), ran, () => Promise.reject(thrown))))) as AgentError
+    assert.is(codeOf(error), 'resume-diverged', String(error))
+    assert.match(error.message, /the code throws \(Error: no configuration\) before it asks for .*\(pay /)
+    assert.is(error.cause, thrown)
+    assert.is(outcomeOf(error)?.status, 'OPEN')
+    assert.equal(await typesOf(home), [...before, 'RunResumed'])
+    assert.equal(await life(home.process(), ran, (_, { pay }) => pay('a')), 'a', 'the code of before goes on')
+    assert.equal(ran, ['pay a'])
+  })
+
+  test('so has that of a run within the run, and the run around it stays open (RUN-245, A481)', async () => {
+    await using home = await open()
+    const ran: string[] = []
+    const outer = (cs: Countersign, body: Body): Promise<unknown> => {
+      const tools = toolsOf(cs, ran)
+      return cs.run({ id: 'r', name: 'r' }, (run) => cs.run({ name: 'inner' }, () => body(run, tools)))
+    }
+    const both: Body = async (_, { pay, mail }) => [await pay('a'), await mail('a')]
+    await shortLife(home, { at: 6, lastArrives: false }, (cs) => outer(cs, both))
+    assert.equal(ran, ['pay a'])
+    const fail: Body = () => Promise.reject(new Error('no configuration'))
+    const error = await rejection(within(outer(home.process(), fail)))
+    assert.is(codeOf(error), 'resume-diverged', String(error))
+    assert.equal(await outer(home.process(), both), ['a', 'a'])
+    assert.equal(ran, ['pay a', 'mail a'])
+  })
+
+  test('code that throws once all was asked for has failed, also where concurrent code asks late (RUN-245)', async () => {
+    for (const ms of [0, 60]) {
+      await using home = await open()
+      const ran: string[] = []
+      await paid(home, ran)
+      const body: Body = (_, { pay }) =>
+        Promise.all([delay(ms).then(() => pay('a')), delay(20).then(() => Promise.reject(new Error('enough')))])
+      const error = await rejection(within(life(home.process(), ran, body)))
+      assert.match(String(error), 'enough')
+      assert.is(outcomeOf(error)?.status, 'COMPENSATED')
+      assert.equal(ran, ['pay a', 'undo pay'])
+    }
   })
 
   test.run()
