@@ -219,8 +219,9 @@ export class OneCall {
 
   get #work(): NewWork {
     const { tool, execution } = this.#identity
-    // An outcome that was had without the ledger is in no record.
-    const expected = this.#spec.unreachable === 'run' ? { ...this.#expected, isHeld: true } : this.#expected
+    // An outcome that was had without the ledger is in no record, and one whose value is not recorded came before what the record holds next.
+    const isHad = this.#spec.unreachable === 'run' || execution.isAgain === true
+    const expected = isHad ? { ...this.#expected, isHeld: true } : this.#expected
     return { what: 'call', name: tool, scope: execution.scope, expected }
   }
 

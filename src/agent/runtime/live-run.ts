@@ -134,7 +134,8 @@ async function startedRun<Input, Output>(
     const output = await runWithin(execution, () => body(run))
     return (await runWithin(execution, () => complete(session, connection, output))) as Awaited<Output>
   } catch (thrown) {
-    const error = await runWithin(execution, () => endingWith(session, thrown))
+    // A promise cannot resolve with everything that can be thrown.
+    const error = (await runWithin(execution, () => divergenceBy(session, thrown))) ?? thrown
     const outcome = await runWithin(execution, () =>
       endFailed(home, session, { error: readable(error), options, isChild }),
     )
@@ -211,17 +212,13 @@ export async function awaitForgotten(session: Session): Promise<void> {
   )
 }
 
-/** The error that the run ends with: on a resume, code that throws before it has requested all that the record holds has diverged (RUN-245). */
-async function endingWith(session: Session, thrown: unknown): Promise<unknown> {
+/** The divergence of code that throws on a resume before it has requested all that the record holds (RUN-245); undefined if the run has failed. */
+async function divergenceBy(session: Session, thrown: unknown): Promise<Error | undefined> {
   const error = readable(thrown)
-  if (leavesOpen(error) || isDivergence(error)) return thrown
-  try {
-    await session.mustHaveRequested(`throws (${clip(thrownReason(error), THROWN_MAX_CHARS)})`)
-    return thrown
-  } catch (diverged) {
-    if (diverged instanceof Error) diverged.cause = thrown
-    return diverged
-  }
+  if (leavesOpen(error) || isDivergence(error)) return undefined
+  const diverged = await session.neverRequested(`throws (${clip(thrownReason(error), THROWN_MAX_CHARS)})`)
+  if (diverged !== undefined) diverged.cause = thrown
+  return diverged
 }
 
 async function endFailed(

@@ -317,15 +317,17 @@ export class Session {
     return history.isOutrun || pipeline.isLeft(within) || forks.isLeft(within)
   }
 
-  /** The body has thrown: concurrent code may still request what the record holds. Throws the divergence if it never does (RUN-245). */
-  async mustHaveRequested(does: string): Promise<void> {
+  /** The body has thrown: concurrent code may still request what the record holds. The divergence, which halts the run, if it never does (RUN-245). */
+  async neverRequested(does: string): Promise<Error | undefined> {
     const isUnmade = (): boolean => this.#isOutrun
     const fault = (): Error => this.#outrunFault({ does, so: 'nothing was undone', actual: { throws: does } })
     const { signal } = this
+    let diverged: Error | undefined
     while (this.#stopped === undefined && signal?.aborted !== true && isUnmade())
       await this.order.hold({ isUnmade, fault, callers: [], isEnd: true, signal }).catch((never) => {
-        if (this.#stopped === undefined) throw this.halt(never)
+        if (this.#stopped === undefined) diverged = this.halt(never)
       })
+    return diverged
   }
 
   #outrunBy({ what, name, scope, expected }: NewWork): Error {
