@@ -1,6 +1,7 @@
 /** @module When a worker may carry a run on: a part of its row in the run list (RUN-222). */
 import type { EventBody, RunEventType } from '../schemas/events.ts'
 import type { StuckState } from '../schemas/run-status.ts'
+import { LATEST_MS } from '../schemas/value-forms.ts'
 import { eachOf, type FoldTable, foldBy, ignore } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { type Slots, safeKey } from './run-state.ts'
@@ -42,9 +43,8 @@ const SILENT_MS = 10 * 60_000
 const SILENT_AFTER_WAIT_MS = 60_000
 /** A lease, or the hold of a worker, that ended this long ago was not renewed by anybody: the clocks of two processes differ by less. */
 const GRACE_MS = 2_000
-/** Times after this one, and what is no time, count as this one. */
-const NEVER_MS = Date.UTC(9999, 11, 31)
-const NEVER = new Date(NEVER_MS).toISOString()
+/** Times after the last one, and what is no time, count as that one. */
+const NEVER = new Date(LATEST_MS).toISOString()
 /**
  * A ledger whose clock is ahead of the one that writes lists a run before its time; its worker finds that it still waits, and leaves it. After so many lives in
  * which nothing was recorded, a time of the run counts only after a pause, which doubles.
@@ -307,5 +307,5 @@ const last = (a: string, b: string | undefined): string => (b !== undefined && b
  */
 function after(time: string, ms: number): string {
   const at = new Date(Date.parse(time) + ms)
-  return at.getTime() <= NEVER_MS ? at.toISOString() : NEVER
+  return at.getTime() <= LATEST_MS ? at.toISOString() : NEVER
 }

@@ -11,6 +11,8 @@ export const KEY_MAX_CHARS = 512
 export const SCOPE_MAX_CHARS = 1024
 /** Most branches of one fork: each has a receipt in the one write that joins them. */
 export const BRANCHES_MAX = 64
+/** Last millisecond of the year 9999, in UTC: recorded times have four digits for the year. */
+export const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 export const WAIT_MAX_MS = 10 * 366 * 24 * 60 * 60_000
 /** Entries of `supersedes` of one handoff, and keys that a manifest lists. */
 export const SUPERSESSIONS_MAX = 256

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
 import type { Established, Finding } from './pipeline/handoff-types.ts'
 import type { Problem } from './runtime/connection.ts'
-import { memberOf, thrownText } from './thrown.ts'
+import { causesOf, memberOf, thrownText } from './thrown.ts'
 
 /**
  * An error that the runtime itself detected. `code` is stable (`AgentErrorCode`); `evidence` is plain JSON with the expected and the actual values.
@@ -114,6 +114,15 @@ export class InDoubt extends AgentError {
       options,
     )
   }
+}
+
+/** The doubt about a call with which code has ended. That of a call whose failure is recorded is none. */
+export function doubtIn(error: unknown): InDoubt | undefined {
+  for (const cause of causesOf(error)) {
+    if (cause instanceof RecordedFailure) return undefined
+    if (cause instanceof InDoubt) return cause
+  }
+  return undefined
 }
 
 /**

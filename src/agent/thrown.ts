@@ -66,3 +66,14 @@ export function readable(thrown: unknown): unknown {
 export function causeOf(error: unknown): unknown {
   return readable(memberOf(error, 'cause'))
 }
+
+const CAUSES_MAX = 5
+
+/** An error and its causes, because libraries wrap errors. */
+export function* causesOf(error: unknown): Generator<Error, void> {
+  let cause = error
+  for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
+    yield cause
+    cause = causeOf(cause)
+  }
+}

@@ -8,7 +8,7 @@ import { AgentError, failureOf, RecordedFailure } from './errors.ts'
 import { ForkFailed } from './fork/fork-types.ts'
 import { ApprovalDenied, ResultTooLarge } from './loop/tool-error.ts'
 import { SagaFailed } from './saga/saga-result.ts'
-import { causeOf } from './thrown.ts'
+import { causesOf } from './thrown.ts'
 
 /** Refusal codes of the ledger for content that exceeds a size limit. */
 export const TOO_LARGE: ReadonlySet<string> = new Set([
@@ -18,8 +18,6 @@ export const TOO_LARGE: ReadonlySet<string> = new Set([
   'redaction-too-large',
   'value-too-large',
 ])
-
-const CAUSES_MAX = 5
 
 export function isTooLarge(error: unknown): boolean {
   return error instanceof ResultTooLarge || (error instanceof AgentError && TOO_LARGE.has(error.code))
@@ -42,15 +40,13 @@ export function wasTooLarge(failure: Failure | undefined): boolean {
 
 /**
  * Whether the error that ended the code of a run is no reason to undo it: something is too large to record, or an approval expired undecided (RUN-182). The
- * cause chain is searched, because libraries wrap errors. The recorded failure of a tool never counts, nor does that of a saga.
+ * recorded failure of a tool never counts, nor does that of a saga.
  */
 export function leavesOpen(error: unknown): boolean {
-  let cause: unknown = error
-  for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
+  for (const cause of causesOf(error)) {
     if (cause instanceof RecordedFailure || cause instanceof SagaFailed) return false
     if (cause instanceof ForkFailed && cause.receipts.some(({ error }) => wasTooLarge(error))) return true
     if (isTooLarge(cause) || (cause instanceof ApprovalDenied && cause.code === 'approval-expired')) return true
-    cause = causeOf(cause)
   }
   return false
 }

@@ -142,11 +142,8 @@ function decideNew(
   })
 }
 
-/** Times compare as texts up to the year 9999. */
-const LATEST_MS = Date.UTC(9999, 11, 31)
-
 function notBefore(nowMs: number, after: string): string {
-  return new Date(Math.min(Math.max(Date.parse(after), nowMs), LATEST_MS)).toISOString()
+  return new Date(Math.max(Date.parse(after), nowMs)).toISOString()
 }
 
 function isOwned(call: CallState, state: RunState, env: Env): boolean {

@@ -1,11 +1,11 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { OutcomeUnknown } from '../../src/agent/errors.ts'
+import { type InDoubt, OutcomeUnknown } from '../../src/agent/errors.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 import { rounds } from '../support/rounds.ts'
 import { within } from '../support/within.ts'
-import { codeOf, HOMES, killedAfter, LONG_MS, NO_WAIT, rejection, type TestHome } from './homes.ts'
+import { codeOf, HOMES, killedAfter, LONG_MS, NO_WAIT, rejection, shortLife, type TestHome } from './homes.ts'
 
 /** What was done and undone in the world, by key: done twice under one key is seen. */
 class World {
@@ -42,6 +42,30 @@ async function runIds(home: TestHome): Promise<string[]> {
 
 for (const { name, open } of HOMES) {
   const nested = suite(`runs within runs ${name}`)
+
+  nested(
+    'a call in doubt within is found out: the run around it goes on, and what was not executed is, once (RUN-17, RUN-57)',
+    async () => {
+      for (const executed of [true, false]) {
+        await using home = await open()
+        const deeds: string[] = []
+        const life = (cs: Countersign) => {
+          const charge = cs.tool((n: number) => `charge ${n} ${deeds.push('charge')}`, { name: 'charge' })
+          const ship = cs.tool((what: string) => `${what} ${deeds.push('ship')}`, { name: 'ship' })
+          return cs.run({ id: 'r', name: 'r' }, async () => ship(await cs.run({ name: 'inner' }, () => charge(5))))
+        }
+        // The claim of the call within arrives, its answer does not.
+        await shortLife(home, { at: 4, lastArrives: true }, life)
+        const error = await rejection(life(home.process()))
+        assert.equal([codeOf(error), outcomeOf(error)?.status, deeds], ['call-in-doubt', 'OPEN', []])
+        const { callId } = (error as InDoubt).evidence
+        const found = executed ? { executed, result: 'found' } : { executed }
+        await home.process().resolve(String(callId), { ...found, reason: 'the bank says so' })
+        assert.is(await life(home.process()), executed ? 'found 1' : 'charge 5 1 2')
+        assert.equal(deeds, executed ? ['ship'] : ['charge', 'ship'])
+      }
+    },
+  )
 
   nested('a run within a run is a call of it: linked in both streams, and served on resume (RUN-56)', async () => {
     await using home = await open()

@@ -276,7 +276,8 @@ for (const { name, open } of HOMES) {
         return connection.calls(...args)
       },
     })
-    const stopped = home.process(counted).run({ id: 'r' }, () => Promise.reject(new Error('stop')))
+    await home.connection.execute('r', { kind: 'compensate', body: { reason: 'stop' } })
+    const stopped = home.process(counted).run({ id: 'r' }, () => assert.unreachable('it is rolled back'))
     assert.is(outcomeOf(await rejection(stopped))?.status, 'IN_DOUBT')
     assert.ok(reads < 10, `read ${reads} times`)
   })

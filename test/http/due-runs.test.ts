@@ -41,6 +41,29 @@ test('a run with `after` is recorded and not carried; again it is the same run, 
   assert.is((await edge.post('/v1/runs', { ...start, id: 's', after: 'tomorrow' })).status, 422)
 })
 
+test('a time in another zone is recorded as the same time, or refused past the year 9999 by UTC (RUN-220, A484)', async () => {
+  await using edge = await testEdge()
+  const start = { name: 'order', input: null }
+  const times = [
+    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+    ['9999-12-31T18:30:00-05:00', '9999-12-31T23:30:00.000Z'],
+    ['9999-12-31T23:30:00+05:00', '9999-12-31T18:30:00.000Z'],
+  ] as const
+  for (const [n, [after, utc]] of times.entries()) {
+    assert.is((await edge.post('/v1/runs', { ...start, id: `r${n}`, after })).status, 201)
+    const { items } = await bodyOf(await edge.get('/v1/runs'))
+    assert.is((items as unknown as readonly Row[]).find(({ runId }) => runId === `r${n}`)?.dueAt, utc)
+  }
+  for (const after of ['9999-12-31T23:30:00-05:00', '9999-12-31T23:59:59.9999-00:01']) {
+    const refused = await edge.post('/v1/runs', { ...start, id: 'late', after })
+    assert.is(refused.status, 422, after)
+    assert.match(JSON.stringify(await bodyOf(refused)), /years 0 to 9999 in UTC/)
+  }
+  await edge.started('w', { name: 'order' })
+  const wait = { name: 'go', until: '9999-12-31T23:30:00-05:00' }
+  assert.is((await edge.post('/v1/runs/w/waits', wait)).status, 422)
+})
+
 test('what is due comes in order of its time, by names, and no further than the limit (RUN-222, HTTP-65)', async () => {
   await using edge = await testEdge()
   for (const [id, name, after] of [

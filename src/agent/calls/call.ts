@@ -36,7 +36,7 @@ async function outcomeAt(
     await session.parts.recorded(execution, spec.name)
     throw error
   }
-  const first = session.expect(identity)
+  const expected = session.expect(identity)
   const after = session.order.given
   const isEarly = spec.stream || spec.isEarly === true
   const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isEarly }
@@ -49,7 +49,7 @@ async function outcomeAt(
     }
     const carried = (turn: Turn) =>
       session.leaving.during((going) =>
-        inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, first, after, going }).value()),
+        inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, expected, after, going }).value()),
       )
     const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain })
     // An author-defined key may belong to another active call: the ledger must refuse that one, so it is not joined.

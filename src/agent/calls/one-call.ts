@@ -5,17 +5,17 @@ import type { ClaimCall } from '../../../schemas/requests.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { pause } from '../../client/transport.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
-import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
+import { AgentError, doubtIn, InDoubt, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
 import { HALTING } from '../halting.ts'
 import { asRecorded } from '../history/budget-refusal.ts'
 import type { NewWork } from '../history/lost-names.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
 import type { RecordedCall } from '../history/recorded-run.ts'
 import { isTimedOut, isToolError, ResultTooLarge } from '../loop/tool-error.ts'
-import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
+import { endingOf, executionInside, holdForStep, isInside, leave, leaveDoubt } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { runWithin, signalAt } from '../runtime/execution-context.ts'
-import type { Precedence } from '../runtime/held-requests.ts'
+import type { Expected } from '../runtime/held-requests.ts'
 import type { Going } from '../runtime/leaving.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
@@ -43,8 +43,7 @@ interface Asked {
   readonly trace: CallTrace
   readonly turn: Turn
   readonly open: (parts: PartStream) => void
-  /** Recorded requests that must come first, if the record does not hold this call. */
-  readonly first: Precedence | undefined
+  readonly expected: Expected | undefined
   /** Position of the last outcome that the code had been given when it asked. */
   readonly after: number
   readonly going: Going
@@ -63,7 +62,7 @@ export class OneCall {
   #ownerWait: OwnerWait | undefined
   #approvalWait: ApprovalWait | undefined
   readonly #open: (parts: PartStream) => void
-  readonly #first: Precedence | undefined
+  readonly #expected: Expected | undefined
   #parts: PartStream | undefined
   /** The result was not recorded anywhere. */
   #isBare = false
@@ -75,9 +74,9 @@ export class OneCall {
   /** The same in the run's own events, for the claim of a call that ran before it. */
   #ranAfter: Pick<ClaimCall, 'after'> = {}
 
-  constructor(identity: CallIdentity, { trace, turn, open, first, after, going }: Asked) {
+  constructor(identity: CallIdentity, { trace, turn, open, expected, after, going }: Asked) {
     this.#going = going
-    this.#first = first
+    this.#expected = expected
     this.#turn = turn
     this.#open = open
     this.#identity = identity
@@ -220,7 +219,10 @@ export class OneCall {
 
   get #work(): NewWork {
     const { tool, execution } = this.#identity
-    return { what: 'call', name: tool, scope: execution.scope, first: this.#first }
+    // An outcome that was had without the ledger is in no record, and one whose value is not recorded came before what the record holds next.
+    const isHad = this.#spec.unreachable === 'run' || execution.isAgain === true
+    const expected = isHad ? { ...this.#expected, isHeld: true } : this.#expected
+    return { what: 'call', name: tool, scope: execution.scope, expected }
   }
 
   async #live(): Promise<Step> {
@@ -384,6 +386,12 @@ export class OneCall {
       run: (context) => runWithin({ ...inside, context }, () => this.#execute(context)),
     })
     const attempted = this.#spec.effects === 'none' ? withoutEffects(this.#spec.name, outcome) : outcome
+    // The doubt about a call inside this one ends neither, and a worker leaves the run.
+    const doubt = session.isCarried && attempted.kind === 'failed' ? doubtIn(attempted.error) : undefined
+    if (doubt !== undefined) {
+      await leaveDoubt(session, doubt)
+      session.holdUp(callId, doubt)
+    }
     // A nested error halted the run: whether this call is done is unknown, however its code ended. A concurrent call that ended without that error has its
     // outcome.
     if (session.isHeldUp(callId, attempted.kind === 'succeeded' ? undefined : attempted.error)) {
@@ -460,7 +468,7 @@ export class OneCall {
     }
     const answer = await settled(settling, { unknown: { reason: attempted.reason } })
     this.#ended(endIn(answer))
-    return this.#afterUnknown(callId, attempted, answer)
+    return this.#afterUnknown(settling.claimed, attempted, answer)
   }
 
   /** The failure as recorded, after the policy redacted its text. */
@@ -471,11 +479,12 @@ export class OneCall {
   }
 
   async #afterUnknown(
-    callId: string,
+    claimed: Claimed,
     { error: cause, reason }: Extract<Attempted, { kind: 'unknown' }>,
     answer: JsonObject,
   ): Promise<Step> {
     const { session } = this.#identity.execution
+    const { callId } = claimed
     const call = { runId: session.runId, callId, recordedArgs: this.#identity.args }
     this.#turn.live()
     const cleared = await resolveDoubt(liveOf(session).connection, this.#spec, call)
@@ -484,6 +493,7 @@ export class OneCall {
     if (cleared.kind === 'not-executed')
       return { kind: 'failed', error: cause, failure: { message: reason, code: 'outcome-unknown' }, live: true }
     const doubt = new InDoubt({ tool: this.#spec.name, callId, runId: session.runId, reason }, { cause })
+    session.doubts.set(callId, claimed)
     if (this.#spec.onUnknown === 'retry') return { kind: 'failed', error: doubt, live: true }
     throw doubt
   }

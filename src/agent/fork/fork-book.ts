@@ -67,8 +67,13 @@ export class ForkBook {
     return this.#diverged(null, plannedShape(plan))
   }
 
+  /** Whether recorded forks in these scopes are unrequested. */
+  isLeft({ isCounted }: { readonly isCounted: (scope?: string) => boolean }): boolean {
+    return [...this.#unasked].some(({ started }) => isCounted(started.branches[0]?.scope))
+  }
+
   /** Throws if recorded forks, up to an event if given, were never requested. */
-  mustBeSpent(until = Number.POSITIVE_INFINITY): void {
+  mustBeSpent({ until = Number.POSITIVE_INFINITY }: { readonly until?: number } = {}): void {
     const remaining = [...this.#unasked]
       .filter(({ index }) => index <= until)
       .slice(0, SHOWN_MAX)

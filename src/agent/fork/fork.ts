@@ -80,7 +80,7 @@ class Fork<Run> {
     if (recorded === undefined) this.#refusedAsThen()
     if (session.live === undefined) throw session.halt(session.forks.unknown(this.#plan))
     this.#turn.live()
-    const frozen = await this.#open()
+    const frozen = await this.#open(recorded !== undefined)
     const running = this.#plan.branches.map((branch) => this.#carry(branch, frozen))
     const verdict = await this.#joined(running)
     return this.#ended(verdict, this.#establish(verdict.body), running)
@@ -117,11 +117,11 @@ class Fork<Run> {
     this.#place.session.passedOver((inner) => isCovered(scope, inner))
   }
 
-  /** Opens the fork and returns the frozen context. On a resume, the ledger returns that of the open fork. */
-  async #open(): Promise<JsonObject> {
+  /** Opens the fork and returns the frozen context. On a resume, the ledger returns that of the open fork, which the record holds. */
+  async #open(isHeld: boolean): Promise<JsonObject> {
     const { session } = this.#place
     const name = this.#plan.branches.map((branch) => branch.name).join(', ')
-    await session.mayGoLive(this.#place, { what: 'fork', name, scope: this.#place.scope })
+    await session.mayGoLive(this.#place, { what: 'fork', name, scope: this.#place.scope, expected: { isHeld } })
     const policies = [session.pipeline.policy, ...this.#plan.branches.map(({ manifest }) => manifest?.body.policy)]
     if (policies.some((policy) => policy?.judge === 'reject')) await session.judging.settled()
     for (const { manifest } of this.#plan.branches)

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
-import type { Precedence } from '../runtime/held-requests.ts'
+import type { Expected } from '../runtime/held-requests.ts'
 import type { RecordedCall } from './recorded-run.ts'
 
 /** Work that the code is about to do for the first time: a call, a handoff or a fork. */
@@ -10,8 +10,8 @@ export interface NewWork {
   readonly what: 'call' | 'handoff' | 'fork'
   readonly name: string
   readonly scope: string | undefined
-  /** For a call: the recorded calls at its place that must be requested first. */
-  readonly first?: Precedence | undefined
+  /** Default: the record does not hold it. */
+  readonly expected?: Expected | undefined
 }
 
 /** Prefixes of calls that are not registered tools. A new call of the same kind at the place of a recorded one means that the call was renamed. */

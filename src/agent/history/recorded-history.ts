@@ -7,7 +7,7 @@ import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
 import type { DivergenceCode, ResumeDiverged } from '../errors.ts'
 import { RecordedRequests } from '../models/conversation.ts'
 import type { Problem } from '../runtime/connection.ts'
-import type { Precedence } from '../runtime/held-requests.ts'
+import type { Expected } from '../runtime/held-requests.ts'
 import { isCovered } from '../saga/outcome.ts'
 import { absenceOf, divergenceOf, stackHere } from './divergence.ts'
 import { isLost, type NewWork } from './lost-names.ts'
@@ -49,10 +49,21 @@ export type HistoryMatch =
   | { readonly kind: 'refused'; readonly refusal: Problem; readonly after: number }
   | { readonly kind: 'nothing' }
 
+/** What the code does instead of what the record holds, and what becomes of the run. */
+export interface Outrunning {
+  readonly does: string
+  readonly so: string
+  readonly actual: JsonObject
+  readonly stack?: string | undefined
+}
+
 type Requested = Parameters<typeof requestMark>[0]
 type Refused = Pick<RecordedRefusal, 'refusal' | 'after'>
 
 const SHOWN_MAX = 10
+/** How the name of a step's call begins, and the scope inside a call (`in:` and its id). */
+const STEP = 'agent:'
+const INSIDE = 'in:'
 
 export class RecordedHistory {
   readonly run: RecordedRun
@@ -62,6 +73,8 @@ export class RecordedHistory {
   readonly #unserved: Map<string, RecordedCall>
   readonly #byPlace = new Map<string, Set<RecordedCall>>()
   readonly #children = new Map<string, RecordedCall[]>()
+  /** Scopes of recorded steps: what lies below one is made by the code of its agent. */
+  readonly #steps = new Set<string>()
   readonly #servedAttempts = new Map<string, number>()
   /** Number of served refusals, by call. */
   readonly #servedRefusals = new Map<string, number>()
@@ -81,33 +94,53 @@ export class RecordedHistory {
     this.#unserved = new Map(forward.map((call) => [call.callId, call]))
     for (const call of forward) {
       addTo(this.#byPlace, placeOf(call), call)
+      if (call.tool.startsWith(STEP)) this.#steps.add(call.scope ?? '')
       if (call.parentCall !== undefined) {
         this.#children.set(call.parentCall, [...(this.#children.get(call.parentCall) ?? []), call])
       }
     }
   }
 
-  /**
-   * Whether the record holds the call. If not, `first` describes recorded calls of the tool at this place that must be requested first; their absence is a
-   * divergence.
-   */
-  expect(identity: RequestedCall): { readonly isHeld: boolean; readonly first?: Precedence } {
+  /** Marks the call as requested if the record holds it. */
+  expect(identity: RequestedCall): Expected {
     const call = this.#callOf(identity) ?? this.#approvalOf(identity)?.call
     if (call !== undefined) {
       this.#unserved.delete(call.callId)
       return { isHeld: true }
     }
     if (this.#refusalOf(identity, 0) !== undefined) return { isHeld: true }
+    if (!this.isBehind) return { isHeld: false }
+    // The stack must be captured now, while the line that asks is on it.
+    const stack = stackHere()
     const { spec, phase, execution } = identity
     const places = [spec.name, ...spec.alias].map((tool) => placeOf({ tool, phase, scope: execution.scope }))
     const expected = places
       .flatMap((place) => [...(this.#byPlace.get(place) ?? [])])
       .filter(({ callId }) => this.#unserved.has(callId))
-    if (expected.length === 0) return { isHeld: false }
+    if (expected.length === 0) return { isHeld: false, stack }
     const isUnmade = (): boolean => expected.some(({ callId }) => this.#unserved.has(callId))
-    // The stack must be captured now, while the line that asks is on it.
-    const stack = stackHere()
-    return { isHeld: false, first: { isUnmade, fault: () => this.#diverged(identity, expected, stack) } }
+    return { isHeld: false, stack, first: { isUnmade, fault: () => this.#diverged(identity, expected, stack) } }
+  }
+
+  /** Whether something in this scope is requested by the run's own code: the code of a call or of an agent may take another path when it runs again. */
+  isOutside(scope = ''): boolean {
+    if (scope.split('/').some((name) => name.startsWith(INSIDE))) return false
+    return ![...this.#steps].some((step) => scope.startsWith(`${step}/`))
+  }
+
+  /** Whether calls are unrequested that were not made within another call. */
+  get isOutrun(): boolean {
+    for (const { parentCall } of this.#unserved.values()) if (parentCall === undefined) return true
+    return false
+  }
+
+  /** The divergence of code that does something else first; undefined if no such calls are unrequested. */
+  outrun({ does, so, actual, stack }: Outrunning): ResumeDiverged | undefined {
+    const left = [...this.#unserved.values()].filter(({ parentCall }) => parentCall === undefined)
+    if (left.length === 0) return undefined
+    const message = `the code ${does} before it asks for what the record holds (${names(left)}): ${so}`
+    const details = { expected: left.slice(0, SHOWN_MAX).map(shown), actual }
+    return divergenceOf({ message, recorded: undefined, asked: actual }, details, this.#code, stack)
   }
 
   /** Whether the record holds this call under this tool name. */

@@ -144,8 +144,13 @@ export class Pipeline {
     this.#view = new ContextView(this.#record)
   }
 
+  /** Whether recorded handoffs in these scopes are unrequested. */
+  isLeft({ isCounted }: { readonly isCounted: (scope?: string) => boolean }): boolean {
+    return [...this.#unasked.values()].some(({ scope }) => isCounted(scope))
+  }
+
   /** Throws if recorded handoffs, up to an event if given, were never requested. */
-  mustBeSpent(until = Number.POSITIVE_INFINITY): void {
+  mustBeSpent({ until = Number.POSITIVE_INFINITY }: { readonly until?: number } = {}): void {
     const remaining = [...this.#unasked.values()].filter(({ index }) => index <= until).slice(0, SHOWN_MAX)
     if (remaining.length === 0) return
     const names = remaining.map((fact) => nameOf(fact)).join(', ')

@@ -3,7 +3,7 @@ import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import type { CallIdentity } from '../calls/call-identity.ts'
 import type { AttemptOptions } from '../calls/execute-call.ts'
 import type { Claimed } from '../calls/lease.ts'
-import { clip } from '../errors.ts'
+import { clip, type InDoubt } from '../errors.ts'
 import { type ExecutionContext, joined } from './execution-context.ts'
 import { liveOf, reach, type Session } from './session.ts'
 
@@ -61,7 +61,7 @@ const REASON_MAX_CHARS = 1_000
  */
 export async function leave(
   session: Session,
-  { callId, fence }: Claimed,
+  { callId, fence }: Pick<Claimed, 'callId' | 'fence'>,
   why = `the run went no further inside it: ${session.halted?.message ?? ''}`,
 ): Promise<void> {
   if (session.halted instanceof UnreachableError || session.halted instanceof LedgerError) return
@@ -70,4 +70,15 @@ export async function leave(
   await liveOf(session)
     .connection.execute(session.runId, settle)
     .catch(() => undefined)
+}
+
+/**
+ * Leaves the call in doubt to the next resume: the code, which has ended with the doubt, did not see it as an outcome. Once the doubt is resolved, the call is
+ * served or made again.
+ */
+export async function leaveDoubt(session: Session, { evidence }: InDoubt): Promise<void> {
+  const claimed = session.doubts.get(String(evidence.callId))
+  if (claimed === undefined) return
+  session.doubts.delete(claimed.callId)
+  await leave(session, claimed, String(evidence.reason ?? 'the outcome is not known'))
 }

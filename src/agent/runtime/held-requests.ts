@@ -10,14 +10,26 @@ export interface Precedence {
   readonly fault: () => Error
 }
 
+/** What the record says of a call before it is made. */
+export interface Expected {
+  /** The record holds it, or may lack it although the code has had its outcome. */
+  readonly isHeld: boolean
+  /** Recorded calls of its place that must be requested first. */
+  readonly first?: Precedence
+  /** Where a call that the record does not hold was requested, if the record holds others that the code has yet to make. */
+  readonly stack?: string | undefined
+}
+
 export interface HeldRequest extends Precedence {
   /** The calls inside which the request is made. */
   readonly callers: readonly { readonly callId: string }[]
+  /** The end of the code, which is no request. */
+  readonly isEnd?: boolean
   readonly signal: AbortSignal | undefined
 }
 
 export class HeldRequests {
-  readonly #held = new Map<HeldRequest, () => void>()
+  readonly #held = new Map<HeldRequest, { readonly go: () => void; readonly never: (fault: Error) => void }>()
   readonly #patience: Patience
   readonly #isBesideWork: () => boolean
 
@@ -28,8 +40,13 @@ export class HeldRequests {
 
   /** Number of held requests plus the distinct calls inside which they are made: none of these is work whose result the code may be waiting for. */
   get turns(): number {
-    const callers = [...this.#held.keys()].flatMap((each) => each.callers.map(({ callId }) => callId))
-    return this.#held.size + new Set(callers).size
+    const requests = [...this.#held.keys()].filter(({ isEnd }) => isEnd !== true)
+    const callers = requests.flatMap((each) => each.callers.map(({ callId }) => callId))
+    return requests.length + new Set(callers).size
+  }
+
+  get isEmpty(): boolean {
+    return this.#held.size === 0
   }
 
   /**
@@ -41,13 +58,13 @@ export class HeldRequests {
     let leave: (() => void) | undefined
     try {
       await new Promise<void>((go, never) => {
-        this.#held.set(request, go)
+        this.#held.set(request, { go, never })
         leave = signal && onAbort(signal, () => go())
         this.#patience.start({
           isBesideWork: this.#isBesideWork,
-          // The first request that is held at that time; the error names both sides.
+          // The first request that is held at that time, which need not be this one; the error names both sides.
           fault: () => [...this.#held.keys()][0]?.fault() ?? request.fault(),
-          giveUp: never,
+          giveUp: (fault) => [...this.#held.values()][0]?.never(fault),
         })
       })
     } finally {
@@ -64,6 +81,6 @@ export class HeldRequests {
 
   /** Releases the requests that no longer have to wait, or all of them if the run stops. */
   look(isStopped: boolean): void {
-    for (const [request, go] of this.#held) if (isStopped || !request.isUnmade()) go()
+    for (const [request, { go }] of this.#held) if (isStopped || !request.isUnmade()) go()
   }
 }

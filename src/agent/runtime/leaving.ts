@@ -21,6 +21,7 @@ interface WaitingRequest {
 export interface Outer {
   readonly leaving: Leaving
   readonly callers: readonly Caller[]
+  readonly isCarried: boolean
 }
 
 interface LeavingRun {

@@ -7,7 +7,7 @@ import { readRecord } from '../branch/read-record.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { memberValue } from '../calls/stored-value.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
-import { AgentError, failureOf, LedgerRefused, RecordedFailure, RunWaiting } from '../errors.ts'
+import { AgentError, clip, doubtIn, failureOf, LedgerRefused, RecordedFailure, RunWaiting } from '../errors.ts'
 import { RecordedHistory } from '../history/recorded-history.ts'
 import { type RecordedRun, readRun } from '../history/recorded-run.ts'
 import { mustBeWhole, mustHaveInput, redactedOutputError } from '../history/redacted-parts.ts'
@@ -16,10 +16,11 @@ import { checkedJudge } from '../pipeline/judge.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
 import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from '../saga/outcome.ts'
 import { openOutcome, rollBack } from '../saga/roll-back.ts'
-import { causeOf, readable, thrownReason, thrownText } from '../thrown.ts'
+import { causesOf, readable, thrownReason, thrownText } from '../thrown.ts'
 import { isTooLarge, leavesOpen, notRecordable, outputTooLarge } from '../too-large.ts'
 import { inRunSpan } from '../tracing/run-span.ts'
 import type { TraceSpan } from '../tracing/trace-span.ts'
+import { leaveDoubt } from './call-execution.ts'
 import type { Connection } from './connection.ts'
 import { type ExecutionContext, runWithin } from './execution-context.ts'
 import type { Outer } from './leaving.ts'
@@ -38,7 +39,7 @@ export interface Home {
   readonly leaving?: AbortSignal
 }
 
-const CAUSES_MAX = 5
+const THROWN_MAX_CHARS = 500
 
 export type Body<Input, Output, Keeps = never> = (run: Run<Input, Keeps>) => Output
 
@@ -84,7 +85,7 @@ interface StartedRun<Input> extends RunRequest<Input> {
 
 async function startedRun<Input, Output>(
   home: Home,
-  { options, branchOf, childOf, outer, onStarted, onFailed, start, span }: StartedRun<Input>,
+  { options, branchOf, childOf, outer, worker, onStarted, onFailed, start, span }: StartedRun<Input>,
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   const { connection, registry, counter } = home
@@ -125,14 +126,16 @@ async function startedRun<Input, Output>(
     judge: options.judge,
     whenOwned: options.whenOwned,
     whenWaiting: options.whenWaiting,
-    ...{ leaving: home.leaving, outer },
+    ...{ leaving: home.leaving, outer, isCarried: worker !== undefined },
   })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [], ...(span && { span }) }
   const run = runOf(execution, registry.codecs.decode(await inputOf(connection, start, record)) as Input)
   try {
     const output = await runWithin(execution, () => body(run))
     return (await runWithin(execution, () => complete(session, connection, output))) as Awaited<Output>
-  } catch (error) {
+  } catch (thrown) {
+    // A promise cannot resolve with everything that can be thrown.
+    const error = (await runWithin(execution, () => divergenceBy(session, thrown))) ?? thrown
     const outcome = await runWithin(execution, () =>
       endFailed(home, session, { error: readable(error), options, isChild }),
     )
@@ -209,15 +212,26 @@ export async function awaitForgotten(session: Session): Promise<void> {
   )
 }
 
+/** The divergence of code that throws on a resume before it has requested all that the record holds (RUN-245); undefined if the run has failed. */
+async function divergenceBy(session: Session, thrown: unknown): Promise<Error | undefined> {
+  const error = readable(thrown)
+  if (leavesOpen(error) || isDivergence(error)) return undefined
+  const diverged = await session.neverRequested(`throws (${clip(thrownReason(error), THROWN_MAX_CHARS)})`)
+  if (diverged !== undefined) diverged.cause = thrown
+  return diverged
+}
+
 async function endFailed(
   { connection, registry }: Home,
   session: Session,
   { error, options, isChild }: { error: unknown; options: RunOptions; isChild: boolean },
 ): Promise<RunOutcome> {
   const { runId } = session
-  const isLeft = session.failed === undefined && leavesOpen(error)
+  const doubt = session.isCarried ? doubtIn(error) : undefined
+  const isLeft = session.failed === undefined && (leavesOpen(error) || doubt !== undefined)
   // Work that runs concurrently with a waiting call is finished first.
   if (session.halted instanceof RunWaiting || isLeft) await session.settled()
+  if (doubt !== undefined) await leaveDoubt(session, doubt)
   // The run diverged, or the ledger is unreachable or refuses further commands: the run stays as it is, to be resumed.
   if (session.halted !== undefined || isLeft || isDivergence(error)) return openOutcome(runId)
   try {
@@ -243,13 +257,10 @@ async function endFailed(
   }
 }
 
-/** The cause chain is searched, because libraries wrap errors. */
 function isOverBudget(error: unknown): boolean {
-  let cause = error
-  for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
+  for (const cause of causesOf(error)) {
     const refused = cause instanceof LedgerRefused || cause instanceof RecordedFailure ? cause : undefined
     if (refused?.code === 'budget-exceeded') return true
-    cause = causeOf(cause)
   }
   return false
 }

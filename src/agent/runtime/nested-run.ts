@@ -43,7 +43,7 @@ async function startWithin<Input, Output>(
       return await start({
         options: { signal, ...own, whenWaiting, ...(whenOwned !== undefined && { whenOwned }) },
         childOf: { run: session.runId, callId, fence },
-        outer: { leaving: session.leaving, callers },
+        outer: { leaving: session.leaving, callers, isCarried: session.isCarried },
         onFailed: (outcome) => {
           ended = outcome
         },

@@ -298,7 +298,7 @@ export class OutcomeOrder {
   /** Schedules the next delivery for when the code is idle, that is, once it has made every request that follows from the previous outcome. */
   plan(): void {
     this.#patience.stop()
-    if (this.#isPlanned || this.#turns.size === 0) return
+    if (this.#isPlanned || (this.#turns.size === 0 && this.#held.isEmpty)) return
     this.#isPlanned = true
     nextTurn(() => {
       this.#isPlanned = false

@@ -5,11 +5,12 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { VALUE_MAX_BYTES } from '../../../schemas/value-forms.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { ClaimQueue } from '../calls/claim-queue.ts'
+import type { Claimed } from '../calls/lease.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
 import { ForkBook } from '../fork/fork-book.ts'
 import { lostNamesFault, type NewWork } from '../history/lost-names.ts'
-import type { RecordedHistory, RequestedCall } from '../history/recorded-history.ts'
+import type { Outrunning, RecordedHistory, RequestedCall } from '../history/recorded-history.ts'
 import { ConversationBook } from '../models/conversation-book.ts'
 import type { PriceTable } from '../models/price-table.ts'
 import { type Judge, Judging } from '../pipeline/judge.ts'
@@ -19,7 +20,7 @@ import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
 import { PartsFirst } from '../streams/parts-first.ts'
 import { checkPlace } from './check-place.ts'
 import type { Connection, Reads } from './connection.ts'
-import type { HeldRequest, Precedence } from './held-requests.ts'
+import type { Expected, HeldRequest } from './held-requests.ts'
 import { Leaving, type Outer } from './leaving.ts'
 import { OutcomeOrder } from './outcome-order.ts'
 import type { RunOptions } from './run-options.ts'
@@ -51,6 +52,8 @@ export interface SessionOptions {
   readonly leaving?: AbortSignal | undefined
   /** The run that this one goes on within. */
   readonly outer?: Outer | undefined
+  /** A worker carries the run. */
+  readonly isCarried?: boolean
 }
 
 /** The place in the code that makes a request. */
@@ -116,6 +119,10 @@ export class Session {
   readonly #underWay = new Map<Promise<unknown>, OngoingWork>()
   /** Results that the code already reads in parts and that are not recorded yet. */
   readonly parts = new PartsFirst()
+  /** Calls whose outcome this process does not know, by id. */
+  readonly doubts = new Map<string, Pick<Claimed, 'callId' | 'fence'>>()
+  /** A worker carries the run, or the run that it goes on within. */
+  readonly isCarried: boolean
   readonly #behind = new Set<Promise<unknown>>()
   #halted: Error | undefined
   /** Every error that reported the halt; concurrent work may receive several. */
@@ -144,7 +151,9 @@ export class Session {
     outer,
     valueMaxBytes = VALUE_MAX_BYTES,
     claimFirst = true,
+    isCarried = false,
   }: SessionOptions) {
+    this.isCarried = isCarried || outer?.isCarried === true
     this.whenOwned = whenOwned
     this.runId = runId
     this.startedAt = recollection?.run.startedAt ?? startedAt ?? ''
@@ -226,14 +235,12 @@ export class Session {
     }
   }
 
-  /** Marks the call as requested if the record holds it; otherwise returns the recorded requests of this place that the code has yet to make. */
-  expect(requested: RequestedCall): Precedence | undefined {
-    const { history } = this
-    if (history === undefined) return undefined
-    const { isHeld, first } = history.expect(requested)
-    if (isHeld) this.order.served()
-    else this.order.plan()
-    return first
+  /** Marks the call as requested if the record holds it; undefined if there is no record. */
+  expect(requested: RequestedCall): Expected | undefined {
+    const expected = this.history?.expect(requested)
+    if (expected?.isHeld === true) this.order.served()
+    else if (expected !== undefined) this.order.plan()
+    return expected
   }
 
   /** A call has ended: everything recorded inside it up to event `after` counts as requested. */
@@ -251,16 +258,17 @@ export class Session {
   }
 
   /**
-   * Delays a new request while the record still has unrequested calls of the same place, calls of names that the code no longer has, or anything that a branch
-   * run inherits: concurrent code may be about to request them. Throws if it never does; nothing new was executed then. Work that may depend on parts of a
-   * result waits until they are recorded (RUN-186).
+   * Delays a new request while the record holds what the code has yet to request, outside of calls, or at the place of a request inside one: concurrent code may
+   * be about to request that. Throws if it never does; nothing new was executed then. Work that may depend on parts of a result waits until they are recorded
+   * (RUN-186).
    */
   async mayGoLive(place: Place, work: NewWork): Promise<void> {
     await this.parts.recorded({ ancestors: place.ancestors, scope: work.scope }, work.name)
     this.mustBeActive()
+    const isNew = this.live !== undefined && work.expected?.isHeld !== true && place.ancestors.length === 0
     const held: HeldRequest = {
-      isUnmade: () => this.#liveFault(work) !== undefined,
-      fault: () => this.#liveFault(work) ?? new TypeError('nothing comes first'),
+      isUnmade: () => (isNew && this.#isOutrun) || this.#liveFault(work) !== undefined,
+      fault: () => this.#liveFault(work) ?? this.#outrunBy(work),
       callers: place.ancestors,
       signal: place.branch?.signal ?? this.signal,
     }
@@ -280,7 +288,8 @@ export class Session {
   #liveFault(work: NewWork): Error | undefined {
     const { history } = this
     if (history === undefined) return undefined
-    if (work.first?.isUnmade() === true) return work.first.fault()
+    const { first } = work.expected ?? {}
+    if (first?.isUnmade() === true) return first.fault()
     // A replay has nothing but the record; the caller reports what it does not hold.
     if (this.live === undefined) return undefined
     const { inherited } = history.run
@@ -293,14 +302,42 @@ export class Session {
   }
 
   #inheritedFault(until: number): Error | undefined {
-    try {
+    return faultOf(() => {
       this.history?.mustHaveInherited()
-      this.pipeline.mustBeSpent(until)
-      this.forks.mustBeSpent(until)
-      return undefined
-    } catch (error) {
-      return error instanceof Error ? error : new TypeError(String(error))
-    }
+      this.pipeline.mustBeSpent({ until })
+      this.forks.mustBeSpent({ until })
+    })
+  }
+
+  /** Whether the record holds something, outside of calls, that the code has yet to request. */
+  get #isOutrun(): boolean {
+    const { history, pipeline, forks } = this
+    if (history === undefined) return false
+    const within = { isCounted: (scope?: string) => history.isOutside(scope) }
+    return history.isOutrun || pipeline.isLeft(within) || forks.isLeft(within)
+  }
+
+  /** The body has thrown: concurrent code may still request what the record holds. The divergence, which halts the run, if it never does (RUN-245). */
+  async neverRequested(does: string): Promise<Error | undefined> {
+    const isUnmade = (): boolean => this.#isOutrun
+    const fault = (): Error => this.#outrunFault({ does, so: 'nothing was undone', actual: { throws: does } })
+    const { signal } = this
+    let diverged: Error | undefined
+    while (this.#stopped === undefined && signal?.aborted !== true && isUnmade())
+      await this.order.hold({ isUnmade, fault, callers: [], isEnd: true, signal }).catch((never) => {
+        if (this.#stopped === undefined) diverged = this.halt(never)
+      })
+    return diverged
+  }
+
+  #outrunBy({ what, name, scope, expected }: NewWork): Error {
+    const actual = { what, name, scope: scope ?? null }
+    return this.#outrunFault({ does: `asks for ${name}`, so: 'nothing new was run', actual, stack: expected?.stack })
+  }
+
+  #outrunFault(outrunning: Outrunning): Error {
+    const fault = this.history?.outrun(outrunning) ?? faultOf(() => this.mustBeSpent())
+    return fault ?? new TypeError('nothing comes first')
   }
 
   /** Throws if recorded calls or handoffs were never requested, which means that the code took another path. */
@@ -350,6 +387,12 @@ export class Session {
   /** Whether the run is halted and the call (by id) or the branch (by scope) has received that error: the end of its code is then no outcome. */
   isHeldUp(place: string, error?: unknown): boolean {
     return this.#halted !== undefined && (this.#heldUp.has(place) || this.#isHalt(error))
+  }
+
+  /** The code of this call ended with an error that halts the run. */
+  holdUp(callId: string, error: Error): void {
+    this.#heldUp.add(callId)
+    this.halt(error)
   }
 
   #isHalt(error: unknown): boolean {
@@ -452,6 +495,15 @@ export class Session {
       await Promise.allSettled(this.#behind)
     }
     return failure
+  }
+}
+
+function faultOf(check: () => void): Error | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error : new TypeError(String(error))
   }
 }
 

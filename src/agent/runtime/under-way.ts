@@ -10,10 +10,32 @@ const NAMES_MAX = 5
 const inside = new AsyncLocalStorage<Work>()
 
 interface Work {
-  readonly owner: UnderWay
+  /** The runtime, or the worker, that began it. */
+  readonly owner: object
   readonly name: string
   readonly within: Work | undefined
   isOver: boolean
+}
+
+function workHere(owner: object, name: string): Work {
+  let within = inside.getStore()
+  while (within?.isOver === true) within = within.within
+  return { owner, name, within, isOver: false }
+}
+
+/** Begins work of an owner that would wait for it if it were to stop. */
+export function asWorkOf<T>(owner: object, name: string, start: () => Promise<T>): Promise<T> {
+  const work = workHere(owner, name)
+  return inside.run(work, start).finally(() => {
+    work.isOver = true
+  })
+}
+
+/** Whether the running code belongs to work of this owner that is still going on. */
+export function isInWorkOf(owner: object): boolean {
+  for (let work = inside.getStore(); work !== undefined; work = work.within)
+    if (work.owner === owner && !work.isOver) return true
+  return false
 }
 
 export class UnderWay {
@@ -30,7 +52,7 @@ export class UnderWay {
   /** Begins work that a close waits for. `closed` if the runtime was closed, except for what work that is still going on asks for. */
   begin<T>(name: string, start: () => Promise<T>): Promise<T> {
     if (this.#isShut) return Promise.reject(this.#closedError())
-    const work = this.#workHere(name)
+    const work = workHere(this, name)
     return this.#until(work, inside.run(work, start))
   }
 
@@ -40,7 +62,7 @@ export class UnderWay {
     start: () => W,
   ): W {
     if (this.#isClosed) throw this.#closedError()
-    const work = this.#workHere(name)
+    const work = workHere(this, name)
     const started = inside.run(work, start)
     const stop = (): unknown => started.stop().catch(() => undefined)
     this.#stops.add(stop)
@@ -77,7 +99,7 @@ export class UnderWay {
    * wait for itself: `recursive-call`.
    */
   close(dispose: () => PromiseLike<void>, leave?: () => void): Promise<void> {
-    if (this.#isInside) {
+    if (isInWorkOf(this)) {
       const message = `${this.#place} is closed by code that runs in it, and neither would end: close it after the run`
       return Promise.reject(new AgentError('recursive-call', message))
     }
@@ -92,12 +114,6 @@ export class UnderWay {
     // Work under way may begin more of it.
     while (this.#going.size > 0) await Promise.allSettled(this.#going.values())
     clearTimeout(telling)
-  }
-
-  #workHere(name: string): Work {
-    let within = inside.getStore()
-    while (within?.isOver === true) within = within.within
-    return { owner: this, name, within, isOver: false }
   }
 
   #until<T>(work: Work, going: Promise<T>): Promise<T> {
@@ -115,14 +131,7 @@ export class UnderWay {
 
   /** Work that goes on may still ask. */
   get #isShut(): boolean {
-    return this.#isClosed && !this.#isInside
-  }
-
-  /** Whether the running code belongs to work that is still going on. */
-  get #isInside(): boolean {
-    for (let work = inside.getStore(); work !== undefined; work = work.within)
-      if (work.owner === this && !work.isOver) return true
-    return false
+    return this.#isClosed && !isInWorkOf(this)
   }
 
   #tell(): void {

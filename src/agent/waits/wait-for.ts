@@ -1,6 +1,6 @@
 /** @module `run.waitFor` and `run.sleep`: a wait is served from the record, or polled until the ledger reports its end (RUN-66). */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { NAME_MAX_CHARS, WAIT_MAX_MS } from '../../../schemas/value-forms.ts'
+import { LATEST_MS, NAME_MAX_CHARS, WAIT_MAX_MS } from '../../../schemas/value-forms.ts'
 import type { StartWait } from '../../../schemas/waiting.ts'
 import type { Command } from '../../client/commands.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
@@ -14,7 +14,7 @@ import { asRecorded } from '../history/budget-refusal.ts'
 import { refusedAsThen } from '../history/refused-as-then.ts'
 import { anything, checkOptions, type OptionRules } from '../option-rules.ts'
 import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
-import type { Precedence } from '../runtime/held-requests.ts'
+import type { Expected } from '../runtime/held-requests.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { waitTool } from './wait-call.ts'
@@ -39,8 +39,6 @@ export interface Waited extends WaitOptions {
 /** The values are validated by `waitBody`. */
 const WAIT: OptionRules<Waited> = { name: anything, until: anything, schema: anything }
 
-/** The last day of year 9999, because a year has four digits. */
-const LATEST_MS = Date.UTC(9999, 11, 31)
 const FIRST_LOOK_MS = 100
 const LOOK_MS = 2_000
 const SLEEP_MS = 60_000
@@ -64,10 +62,10 @@ async function endOfWait(execution: ExecutionContext, body: StartWait): Promise<
     { compensate: 'not-needed', dedupe: 'position' },
   )
   const identity = identifyCall(execution, spec, null)
-  const first = session.expect(identity)
+  const expected = session.expect(identity)
   const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isWait: true }
   const end = await session.joined(`forward ${identity.key}`, shared, () =>
-    session.order.inOrder((turn) => new Wait(identity, { body, turn, first }).ended()),
+    session.order.inOrder((turn) => new Wait(identity, { body, turn, expected }).ended()),
   )
   return end === GIVEN_UP ? new Promise<never>(() => undefined) : end
 }
@@ -76,7 +74,7 @@ class Wait {
   readonly #identity: CallIdentity
   readonly #body: StartWait
   readonly #turn: Turn
-  readonly #first: Precedence | undefined
+  readonly #expected: Expected | undefined
   #isNoticed = false
   #lookMs = FIRST_LOOK_MS
   /** When this life first heard that the wait goes on, by the monotonic clock. */
@@ -84,9 +82,9 @@ class Wait {
 
   constructor(
     identity: CallIdentity,
-    { body, turn, first }: { body: StartWait; turn: Turn; first: Precedence | undefined },
+    { body, turn, expected }: { body: StartWait; turn: Turn; expected: Expected | undefined },
   ) {
-    this.#first = first
+    this.#expected = expected
     this.#turn = turn
     this.#identity = identity
     this.#body = body
@@ -100,7 +98,8 @@ class Wait {
     if (recorded !== undefined) return this.#outcome(recorded)
     refusedAsThen(session, this.#turn, this.#command())
     this.#turn.live()
-    await session.mayGoLive(execution, { what: 'call', name: tool, scope: execution.scope, first: this.#first })
+    const { scope } = execution
+    await session.mayGoLive(execution, { what: 'call', name: tool, scope, expected: this.#expected })
     if (session.live === undefined)
       throw session.halt(
         session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'),

@@ -5,7 +5,7 @@ import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { AgentError, LedgerRefused, RunWaiting } from '../errors.ts'
 import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
 import type { RunOutcome } from '../saga/outcome.ts'
-import { thrownText } from '../thrown.ts'
+import { causesOf, memberOf, thrownText } from '../thrown.ts'
 import { keepRun } from './keep-run.ts'
 
 interface Carrying {
@@ -130,13 +130,19 @@ function isRolledBack(error: unknown): boolean {
   return error instanceof AgentError && (error.code === 'run-rolled-back' || error.code === 'run-failed')
 }
 
+/** A message never tells an error apart; its own code, or that of its cause, does. */
+function codeIn(error: Error): string | undefined {
+  const code = memberOf(error, 'code')
+  return typeof code === 'string' && code !== '' ? code.toWellFormed() : undefined
+}
+
 const CODE_MAX_CHARS = 128
 const MESSAGE_MAX_CHARS = 2_000
 
 function faultOf(error: unknown): { code: string; message: string } {
-  const hasCode = error instanceof AgentError || error instanceof LedgerError
+  const codes = [...causesOf(error)].map(codeIn)
   return {
-    code: hasCode ? error.code.slice(0, CODE_MAX_CHARS) : 'not-carried-on',
+    code: codes.find((code) => code !== undefined)?.slice(0, CODE_MAX_CHARS) ?? 'not-carried-on',
     message: thrownText(error).slice(0, MESSAGE_MAX_CHARS).toWellFormed(),
   }
 }

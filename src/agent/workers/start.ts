@@ -1,4 +1,5 @@
 /** @module Starts a run for a worker to carry on, and waits for the end of a run (RUN-220, RUN-221). */
+import { LATEST_MS } from '../../../schemas/value-forms.ts'
 import { LedgerError } from '../../client/errors.ts'
 import { pause } from '../../client/transport.ts'
 import { onAbort } from '../../resources/linked-signal.ts'
@@ -40,7 +41,6 @@ export async function startForWorkers(
 
 /** The ledger takes a time in the past as now by its own clock. */
 const AT_ONCE = '1970-01-01T00:00:00.000Z'
-const LATEST_MS = Date.UTC(9999, 11, 31)
 
 function timeOf(after: StartOptions['after']): string {
   if (after === undefined) return AT_ONCE

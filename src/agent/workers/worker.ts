@@ -19,6 +19,7 @@ import {
   within,
 } from '../option-rules.ts'
 import type { Body, Home } from '../runtime/live-run.ts'
+import { asWorkOf, isInWorkOf } from '../runtime/under-way.ts'
 import { thrownText } from '../thrown.ts'
 import { type Carried, carryOn } from './carry-on.ts'
 
@@ -55,7 +56,10 @@ export interface WorkerOptions<Keeps = never> {
 
 /** A worker that was started. */
 export interface Worker extends AsyncDisposable {
-  /** Takes no more runs. Resolves when those under way have ended, or wait and are left to another worker. */
+  /**
+   * Takes no more runs. Resolves when those under way have ended, or wait and are left to another worker. Rejects at once with `recursive-call` if the code of
+   * one of them calls it.
+   */
   stop(): Promise<void>
   /** Resolves when the worker has stopped. */
   readonly done: Promise<void>
@@ -161,9 +165,15 @@ class RunningWorker implements Worker {
     return [...this.#active.keys()]
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
     this.#end()
-    await this.done
+    if (!isInWorkOf(this)) return this.done
+    const message =
+      'the worker is stopped by the code of a run that it carries, and neither would end: it takes no more runs, and has stopped once this run is over'
+    const refused = Promise.reject(new AgentError('recursive-call', message))
+    // Code that does not wait for the end has what it asked for.
+    refused.catch(() => undefined)
+    return refused
   }
 
   #end(): void {
@@ -269,10 +279,11 @@ class RunningWorker implements Worker {
     const how = { ...(version !== undefined && { version }), ...(perTenant !== undefined && { perTenant }) }
     const worker = { fence: Number(row.fence), holdMs, ...how }
     const { promise: isMine, resolve: mine } = Promise.withResolvers<undefined>()
-    const carried = carryOn(this.#home, {
+    const carrying = {
       ...{ runId, name: String(row.name), body, worker, onStarted: () => mine(undefined) },
       retryAfterMs: Math.min(Math.max(retryMs, RETRY_MOST_MS), retryMs * 2 ** attempts),
-    })
+    }
+    const carried = asWorkOf(this, runId, () => carryOn(this.#home, carrying))
     const over = carried.then((end) => {
       this.#active.delete(runId)
       this.#ended(runId, end)

@@ -95,11 +95,13 @@ async function carriedThrough(how: KilledWorkers, { cs, boss, ids, alive, folder
         await cs.signal(runId, 'address', `street ${runId}`, { requestId: runId })
       }
     }
-    await new Promise((resolve) => setTimeout(resolve, random() * 300))
-    if (kills >= how.kills) continue
     const at = Math.floor(random() * alive.length)
     const victim = alive[at]
     assert.ok(victim)
+    // One that has not begun carries nothing.
+    await within(victim.works, 'a worker that works')
+    await new Promise((resolve) => setTimeout(resolve, random() * 300))
+    if (kills >= how.kills) continue
     victim.child.kill('SIGKILL')
     await within(victim.end, 'the end of a killed worker')
     kills += 1
