@@ -56,6 +56,8 @@ export interface LogRow {
 export interface LogStreamRow {
   readonly stream: string
   readonly nextRevision: number
+  /** Number of events that the stream had, if that is more than `nextRevision`: its log stopped before the others. */
+  readonly attested?: number
   readonly prevDigest?: string
   readonly prevTime?: string
   readonly minRingIndex: number

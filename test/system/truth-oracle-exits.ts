@@ -91,6 +91,9 @@ export const WRITE: Exit = {
   judge: written,
 }
 
+/** Asked where nothing else is before the write. */
+export const AT_ONCE: readonly Exit[] = [...LATER.filter(({ name }) => /^(?:readyz|integrity):/.test(name)), WRITE]
+
 function page(name: string, path: (truth: Truth) => string): Exit {
   return { name, ask: (edge, truth) => edge.page(path(truth)), judge: shown }
 }

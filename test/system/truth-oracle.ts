@@ -8,7 +8,7 @@ import type { Settings } from '../../src/settings/config.ts'
 import { pick } from '../support/random.ts'
 import { DAMAGES, type Damage, type Strike } from './truth-oracle-damage.ts'
 import { type Answer, askEvery, type Edge, edgeOver } from './truth-oracle-edge.ts'
-import { COMMANDS, type Exit, LATER, READS, runCommand, WRITE } from './truth-oracle-exits.ts'
+import { AT_ONCE, COMMANDS, type Exit, LATER, READS, runCommand, WRITE } from './truth-oracle-exits.ts'
 import { caseSettings, type History, type OracleKind, TENANTS } from './truth-oracle-history.ts'
 import type { Truth } from './truth-oracle-judge.ts'
 import { type Row, rowsIn, rowsOn } from './truth-oracle-model.ts'
@@ -96,7 +96,7 @@ export async function runCase(
       now = { ...truth, isComplete: history.model.isWholeIn(await rowsNow(data)) }
     }
     now = { ...now, key: await ledger.key(tenant) }
-    asked.push(...(await askAll(ledger, now)))
+    asked.push(...(await (damage.isWrittenAtOnce ? askAtOnce : askAll)(ledger, now)))
     rows = await rowsNow(data)
   }
   if (keep !== undefined) keepEvidence(asked, keep)
@@ -138,6 +138,13 @@ async function askAll(served: Served, truth: Truth): Promise<readonly Asked[]> {
   for (const exit of READS.filter(isBundle)) asked.push(await ask(exit, edge, truth))
   await served.publish()
   for (const exit of [...LATER, WRITE]) asked.push(await ask(exit, edge, truth))
+  return asked
+}
+
+async function askAtOnce(served: Served, truth: Truth): Promise<readonly Asked[]> {
+  const edge = await served.edge(truth.tenant)
+  const asked: Asked[] = []
+  for (const exit of AT_ONCE) asked.push(await ask(exit, edge, truth))
   return asked
 }
 

@@ -63,13 +63,8 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     restart('the store has lost events that it does not name')
   }
   // Losses have to be known before anything is answered.
-  const isUnmade = deps.logStore.progress() === undefined
   await projection.judgeNotes()
-  const lacksAttested = async (): Promise<boolean> => {
-    const { lost = [], broken } = (await deps.store.attested?.({})) ?? {}
-    return lost.length > 0 || broken !== undefined
-  }
-  if (isBehind(deps, missing.at(-1)) || (isUnmade && (await lacksAttested()))) await brought(guard)
+  if (isBehind(deps, missing.at(-1)) || (await lacksAttested(deps))) await brought(guard)
   const lacks = (each: TenantCheckpoint): boolean => projection.tree(each.tenant).stopped?.lostLeaf !== undefined
   if (checkpoints.some((each) => !reaches(projection, each) || lacks(each))) await brought(guard)
   if (!fresh && checkpoints.some((each) => !holds(projection, each) && !lacks(each))) {
@@ -180,6 +175,12 @@ export function isPassedAt(
   return logStore
     .holedLogs()
     .some((log) => logStore.leaf(log.tenant, leavesUpTo(places, log, position))?.eventId === LOST_EVENT_ID)
+}
+
+/** Whether events are gone that writers attested behind the end of the file. */
+async function lacksAttested({ store, logStore }: LogDeps): Promise<boolean> {
+  const { lost = [], broken } = (await store.attested?.({ after: logStore.progress()?.position })) ?? {}
+  return lost.length > 0 || broken !== undefined
 }
 
 /** Whether the file has not reached a position yet. */

@@ -26,7 +26,7 @@ import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../st
 import { type Attested, type LostEvents, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { KnownNotes, LeafRow, LogBatch, LogStop } from '../../store/log-store.ts'
 import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
-import { reportFaults } from '../read/record-seal.ts'
+import { reportFaults, sealFaults } from '../read/record-seal.ts'
 import { ACKNOWLEDGEMENTS_MAX, Acknowledgements, LOST_EVENT_ID, type OnRecord } from './acknowledgements.ts'
 import { logsStoppedBy } from './broken-record.ts'
 import { knownNotes } from './known-notes.ts'
@@ -46,7 +46,7 @@ import {
 } from './log-stops.ts'
 import { noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
-import { TenantTree } from './tenant-tree.ts'
+import { isCheckpoint, isStamp, TenantTree, takeStamp } from './tenant-tree.ts'
 
 /** Changes made by one page. */
 interface PageChanges {
@@ -369,6 +369,7 @@ export class LogProjection {
     if (lost === undefined || tenant === undefined || isValueStream(lost.stream)) return
     const { stream, revision, position } = lost
     const { sealer, log } = this.#deps
+    this.#attest(stream, revision + lost.events, changes)
     const { expected } = changes.streams.get(stream) ?? this.#stream(stream)
     sealer.faultFound({ stream, revision, code: MISSING, message: 'its writer attested it, and the store has it not' })
     const tree = changes.trees.get(tenant) ?? this.tree(tenant)
@@ -381,6 +382,17 @@ export class LogProjection {
       { tenant, stream, revision, position },
       'the log of this tenant stops here: the store has lost this event, which its writer attested; put it back from a copy',
     )
+  }
+
+  /** Known events that the log does not take, since it stopped before them: none of their revisions may be given again. */
+  #attest(stream: string, events: number, { streams }: PageChanges): void {
+    const state = streams.get(stream) ?? this.#stream(stream)
+    const known = Math.max(state.expected.revision, state.attested ?? 0)
+    if (!state.foreign && events > known) streams.set(stream, { ...state, attested: events })
+  }
+
+  #attestStored(record: ReadRecord, changes: PageChanges): void {
+    if (sealFaults(this.#deps.sealer, record).length === 0) this.#attest(record.stream, record.revision + 1, changes)
   }
 
   /**
@@ -399,7 +411,7 @@ export class LogProjection {
     const tenant = streamTenant(stream)
     if ((changes.streams.get(stream) ?? this.#stream(stream)).foreign) return
     const tree = tenant === undefined ? undefined : (changes.trees.get(tenant) ?? this.tree(tenant))
-    if (tree?.stopped !== undefined) return
+    if (tree?.stopped !== undefined) return this.#attestStored(record, changes)
     const passing = this.#passing.get(tenant ?? '')
     if (tree !== undefined && passing !== undefined) this.#passUpTo(record, { tree, passing, changes })
     const state = changes.streams.get(stream) ?? this.#stream(stream)
@@ -425,7 +437,7 @@ export class LogProjection {
     changes.leaves.push({ tenant, index: tree.size, ...placeOf(record), eventId: header.id })
     tree.append(digestBytes(digest))
     changes.trees.set(tenant, tree)
-    changes.streams.set(stream, { expected: nextExpectation(found.checked), foreign: false })
+    changes.streams.set(stream, { ...state, expected: nextExpectation(found.checked) })
   }
 
   /** Adds leaves of lost events that come before the leaf of this record. */
@@ -558,6 +570,7 @@ export class LogProjection {
   #stop(tree: TenantTree, record: ReadRecord, changes: PageChanges, code: string): void {
     tree.stopped = { ...placeOf(record), code, digest: judgedDigest(record) }
     changes.trees.set(tree.tenant, tree)
+    this.#attestStored(record, changes)
     this.#deps.log.error(
       { ...placeOf(record), code, tenant: tree.tenant },
       'the log of this tenant stops here, and nothing of what follows can be proven: run "countersign verify", and put the event back from a copy',
@@ -577,21 +590,6 @@ export class LogProjection {
     this.#caches.streams.set(stream, state, streamBytes(state))
     return state
   }
-}
-
-function isCheckpoint({ type, stream, tenant }: Header): boolean {
-  return type === 'CheckpointSigned' && stream === ledgerStream(tenant)
-}
-
-function isStamp({ type, stream, tenant }: Header): boolean {
-  return type === 'CheckpointTimestamped' && stream === ledgerStream(tenant)
-}
-
-/** Readers of a token take it from its event and compare it with the checkpoint; here it only determines when the next one is due. */
-function takeStamp(tree: TenantTree, { time }: Header, { data }: ReadRecord): void {
-  const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJsonOrUndefined(data))
-  const size = body.data?.size ?? 0
-  if (size > (tree.stamp?.size ?? 0) && size <= tree.signedSize) tree.stamp = { size, leaf: tree.size, time }
 }
 
 function placeOf({ position, stream, revision }: ReadRecord): { position: string; stream: string; revision: number } {

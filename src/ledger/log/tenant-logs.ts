@@ -129,6 +129,7 @@ export class LogGapError extends Error {
 
 export interface KnownHead {
   readonly events: number
+  /** Of the last event; undefined if only its place is known. */
   readonly digest: string | undefined
 }
 
