@@ -40,8 +40,6 @@ export interface Damage {
   readonly untellable?: true
   /** The whole store went back, its own word of where it ended too: of what was lost, only what log.db had followed is known to anybody. */
   readonly isKnownToLogOnly?: true
-  /** After the start nothing is read, and no checkpoint signed, before the state is asked for and the run is written to. */
-  readonly isWrittenAtOnce?: true
   /** Nothing is wrong in the end: every exit must answer, and `verify` say so. */
   readonly sound?: true
 }
@@ -268,7 +266,6 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
   'first event changed, behind the checkpoint': { before: altered('data', first), run: 'd' },
   'first event deleted, covered': { before: deleted(first) },
   'last event deleted, behind the checkpoint': { before: deleted(last) },
-  'last event deleted, behind the checkpoint, written at once': { before: deleted(last), isWrittenAtOnce: true },
   'last event deleted, covered': { before: deleted(last), run: 'c' },
   'last event deleted, covered, derived files removed': { before: all(deleted(last), removed(...DERIVED)), run: 'c' },
   'last event deleted, behind, derived files removed': { before: all(deleted(last), removed(...DERIVED)) },

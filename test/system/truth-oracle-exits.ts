@@ -91,8 +91,10 @@ export const WRITE: Exit = {
   judge: written,
 }
 
-/** Asked where nothing else is before the write. */
-export const AT_ONCE: readonly Exit[] = [...LATER.filter(({ name }) => /^(?:readyz|integrity):/.test(name)), WRITE]
+export const EXITS: readonly Exit[] = [...READS, ...LATER, WRITE]
+
+/** The kind of an exit: its name up to the colon. */
+export const kindOf = (exit: string): string => exit.slice(0, exit.indexOf(':'))
 
 function page(name: string, path: (truth: Truth) => string): Exit {
   return { name, ask: (edge, truth) => edge.page(path(truth)), judge: shown }

@@ -88,7 +88,6 @@ const ALL: Readonly<Record<string, Damage>> = {
   'last event deleted, behind the checkpoint': { before: deleted(last) },
   'last event deleted, covered': { before: deleted(last), run: 'c' },
   'last event deleted, covered, derived files removed': { before: all(deleted(last), removed(...DERIVED)), run: 'c' },
-  'last event deleted, behind the checkpoint, written at once': { before: deleted(last), isWrittenAtOnce: true },
   'middle event deleted, behind the checkpoint': { before: deleted(behind) },
   'middle event deleted, covered, derived files removed': { before: all(deleted(covered), removed(...DERIVED)) },
   'run deleted, covered': { before: runGone, run: 'c' },

@@ -30,6 +30,7 @@ import { reportFaults, sealFaults } from '../read/record-seal.ts'
 import { ACKNOWLEDGEMENTS_MAX, Acknowledgements, LOST_EVENT_ID, type OnRecord } from './acknowledgements.ts'
 import { logsStoppedBy } from './broken-record.ts'
 import { knownNotes } from './known-notes.ts'
+import { placeOf } from './leaf-places.ts'
 import { type LogCaches, type StreamState, streamBytes, streamRow, streamState, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
 import { lossesOfStore } from './log-losses.ts'
@@ -44,7 +45,7 @@ import {
   unnamedIn,
   whatIsOver,
 } from './log-stops.ts'
-import { noteLost } from './lost-streams.ts'
+import { type KnownEnds, noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import { isCheckpoint, isStamp, TenantTree, takeStamp } from './tenant-tree.ts'
 
@@ -80,6 +81,8 @@ export class LogProjection {
   #fromStart = false
   #catchingUp: Promise<void> | undefined
   #building: IndexProgress | undefined
+  /** What was known of the ends of streams before the file was renewed, until a page is saved. */
+  #known: KnownEnds = new Map()
   /** Positions without a record, as found before the last pass. */
   #missing: ReadonlySet<Position> | undefined
   /** Cached from the file, because every write asks for it. */
@@ -150,9 +153,10 @@ export class LogProjection {
     return logOrigin(this.#origin, tenant)
   }
 
-  /** Drops the whole file; the next pass reads the store from its start. */
-  renew(reason: string): void {
+  /** Drops the whole file; the next pass reads the store from its start. `known`: what stays known of the ends of streams. */
+  renew(reason: string, known: KnownEnds = new Map(this.#deps.logStore.attestedEnds())): void {
     this.#deps.logStore.renew(reason)
+    this.#known = known
   }
 
   /** Drops the caches, which may be behind the file or ahead of it; they are filled from the file again. */
@@ -176,7 +180,7 @@ export class LogProjection {
 
   async #pass(signal?: AbortSignal): Promise<void> {
     const { store, logStore } = this.#deps
-    if (!(await logStore.isAuthentic())) this.renew(NOT_AUTHENTIC)
+    if (!(await logStore.isAuthentic())) this.renew(NOT_AUTHENTIC, new Map())
     await this.#goOnWhereOver()
     const after = logStore.progress()?.position
     this.#fromStart ||= after === undefined
@@ -301,6 +305,7 @@ export class LogProjection {
     const { store, logStore } = this.#deps
     const gaps = new Gaps({ store, logStore })
     const changes: PageChanges = { trees: new Map(), streams: new Map(), leaves: [], gaps }
+    for (const [stream, events] of this.#known) this.#attest(stream, events, changes)
     let before = from
     const attested = await this.#attested(page, from)
     const lost = [...attested.lost].sort((one, other) => store.comparePositions(one.position, other.position))
@@ -401,6 +406,7 @@ export class LogProjection {
    */
   #remember({ trees, streams }: PageChanges): void {
     this.#lossesOfStore = undefined
+    this.#known = new Map()
     for (const [tenant, tree] of trees) this.#caches.trees.set(tenant, tree, tree.bytes)
     for (const [stream, state] of streams) this.#caches.streams.set(stream, state, streamBytes(state))
   }
@@ -505,9 +511,9 @@ export class LogProjection {
    */
   async #missed(stream: string): Promise<void> {
     if (this.#fromStart) return
-    await noteLost(this.#deps)
+    const known = await noteLost(this.#deps)
     const reason = `it lacks ${stream}, whose first event came before`
-    this.renew(reason)
+    this.renew(reason, known)
     throw new DerivedFileRenewedError({ file: 'the file of the logs', reason })
   }
 
@@ -590,8 +596,4 @@ export class LogProjection {
     this.#caches.streams.set(stream, state, streamBytes(state))
     return state
   }
-}
-
-function placeOf({ position, stream, revision }: ReadRecord): { position: string; stream: string; revision: number } {
-  return { position, stream, revision }
 }

@@ -111,6 +111,9 @@ function prepareStatements(db: Database) {
           note = excluded.note, stamp = excluded.stamp, stopped = excluded.stopped, holes = excluded.holes RETURNING id`)
       .pluck(),
     stream: db.prepare<[string], StreamColumns>('SELECT * FROM log_streams WHERE stream = ?'),
+    attestedEnds: db
+      .prepare<[], [string, number]>('SELECT stream, attested FROM log_streams WHERE attested IS NOT NULL')
+      .raw(),
     saveStream: db
       .prepare<
         unknown[],
@@ -196,6 +199,10 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
   stream(stream: string): LogStreamRow | undefined {
     const found = this.#statements.stream.get(stream)
     return found === undefined ? undefined : toStream(found)
+  }
+
+  attestedEnds(): readonly (readonly [string, number])[] {
+    return this.#statements.attestedEnds.all()
   }
 
   leaf(tenant: string, index: number): LeafRow | undefined {
