@@ -1,7 +1,7 @@
 // A long run of the truth oracle: many cases of damage (default 10,000, rounded up to a whole round); after each, every exit is queried and compared with
 // what was acknowledged. Run after a build. `--cases N`, `--seed N`, `--class WORD` (only classes whose name contains it), `--store sqlite` (the default),
 // `postgres` (the tests' server, or POSTGRES_URL) or `eventstoredb` (a protocol node in this process), `--process` (each case beside a server of its own),
-// `--only KIND` (only exits of this kind, such as `query` or `write`, at once after a start). Each false claim is printed, and
+// `--only NAME` (only exits whose name begins so, such as `write` or `query: spend`, at once after a start). Each false claim is printed, and
 // the counts at the end; the exit code is 1 if there is one that test/system/truth-oracle-not-yet.ts does not name.
 import { parseArgs } from 'node:util'
 

@@ -39,7 +39,16 @@ export interface Rounds {
 }
 
 /** Rounds of one history each: that of round n has the seed `seed + n`, which alone makes the round again. */
-export async function runRounds({ seed, kind = 'sqlite', by, classes, goesOn, only, keep, onCase }: Rounds): Promise<Tally> {
+export async function runRounds({
+  seed,
+  kind = 'sqlite',
+  by,
+  classes,
+  goesOn,
+  only,
+  keep,
+  onCase,
+}: Rounds): Promise<Tally> {
   const all = classesOf(kind)
   const tally: Tally = { cases: 0, asked: 0, untellable: 0, claims: new Map() }
   for (let round = 0; goesOn(tally, round); round += 1) {

@@ -8,7 +8,7 @@ import type { Settings } from '../../src/settings/config.ts'
 import { pick } from '../support/random.ts'
 import { DAMAGES, type Damage, type Strike } from './truth-oracle-damage.ts'
 import { type Answer, askEvery, type Edge, edgeOver } from './truth-oracle-edge.ts'
-import { COMMANDS, EXITS, type Exit, kindOf, LATER, READS, runCommand, WRITE } from './truth-oracle-exits.ts'
+import { COMMANDS, EXITS, type Exit, LATER, READS, runCommand, WRITE } from './truth-oracle-exits.ts'
 import { caseSettings, type History, type OracleKind, TENANTS } from './truth-oracle-history.ts'
 import type { Truth } from './truth-oracle-judge.ts'
 import { type Row, rowsIn, rowsOn } from './truth-oracle-model.ts'
@@ -50,7 +50,7 @@ export interface CaseOptions {
   readonly keep?: string | undefined
   /** Default: in this process. */
   readonly by?: Serving
-  /** The kind of exit that is asked at once after a start, with nothing asked before it. Default: every exit. */
+  /** Only exits whose name begins so are asked, at once after a start. Default: every exit. */
   readonly only?: string | undefined
 }
 
@@ -143,10 +143,10 @@ async function askAll(served: Served, truth: Truth): Promise<readonly Asked[]> {
   return asked
 }
 
-async function askOnly(kind: string, served: Served, truth: Truth): Promise<readonly Asked[]> {
+async function askOnly(beginning: string, served: Served, truth: Truth): Promise<readonly Asked[]> {
   const edge = await served.edge(truth.tenant)
   const asked: Asked[] = []
-  for (const exit of EXITS) if (kindOf(exit.name) === kind) asked.push(await ask(exit, edge, truth))
+  for (const exit of EXITS) if (exit.name.startsWith(beginning)) asked.push(await ask(exit, edge, truth))
   return asked
 }
 
