@@ -79,6 +79,7 @@ export async function runCase(
     ...{ model: damage.isKnownToLogOnly ? history.model.knownBy(history.followed, rows) : history.model, tenant, run },
     other: `${tenant}-${run.endsWith('-a') ? 'b' : 'a'}`,
     isComplete: damage.beside === undefined && history.model.isWholeIn(rows),
+    isAcknowledged: damage.acknowledged === true && damage.afterwards === undefined,
     key: undefined,
     rows: () => rows,
   }
