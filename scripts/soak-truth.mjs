@@ -1,11 +1,13 @@
 // A long run of the truth oracle: many cases of damage (default 10,000, rounded up to a whole round); after each, every exit is queried and compared with
 // what was acknowledged. Run after a build. `--cases N`, `--seed N`, `--class WORD` (only classes whose name contains it), `--store sqlite` (the default),
-// `postgres` (the tests' server, or POSTGRES_URL) or `eventstoredb` (a protocol node in this process), `--process` (each case beside a server of its own). Each false claim is printed, and
+// `postgres` (the tests' server, or POSTGRES_URL) or `eventstoredb` (a protocol node in this process), `--process` (each case beside a server of its own),
+// `--only NAME` (only exits whose name begins so, such as `write` or `query: spend`, at once after a start). Each false claim is printed, and
 // the counts at the end; the exit code is 1 if there is one that test/system/truth-oracle-not-yet.ts does not name.
 import { parseArgs } from 'node:util'
 
 const DIST = new URL('../dist/test/system/', import.meta.url)
-const { classesOf, kindOf, runRounds, tallyLines } = await import(new URL('truth-oracle-rounds.js', DIST).href)
+const { classesOf, runRounds, tallyLines } = await import(new URL('truth-oracle-rounds.js', DIST).href)
+const { kindOf } = await import(new URL('truth-oracle-exits.js', DIST).href)
 const { isKnown } = await import(new URL('truth-oracle-not-yet.js', DIST).href)
 const { values } = parseArgs({
   options: {
@@ -13,6 +15,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     class: { type: 'string', default: '' },
     store: { type: 'string', default: 'sqlite' },
+    only: { type: 'string' },
     process: { type: 'boolean', default: false },
   },
 })
@@ -33,6 +36,6 @@ function onCase({ damage, findings, untellable, run }, own) {
 
 console.log(`seed ${seed}`)
 const by = values.process ? 'process' : 'module'
-const tally = await runRounds({ seed, kind, by, classes, onCase, goesOn: (so) => so.cases < cases })
+const tally = await runRounds({ seed, kind, by, classes, only: values.only, onCase, goesOn: (so) => so.cases < cases })
 for (const line of tallyLines(tally)) console.log(line)
 process.exit(isNew ? 1 : 0)

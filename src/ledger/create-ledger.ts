@@ -86,7 +86,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const facts = new LedgerFacts({ store, sealer, effects, knownHead })
   const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, ofLog, store: followed('scrub') })
   const approvals = new ApprovalReads({ queries, reader, list, effects })
-  const following = { list, approvals, followed: followed('audit'), lag: lag.audit, indexing }
+  const following = { list, approvals, followed: followed('audit'), lag: lag.audit, indexing, logs }
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })

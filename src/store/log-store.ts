@@ -56,6 +56,8 @@ export interface LogRow {
 export interface LogStreamRow {
   readonly stream: string
   readonly nextRevision: number
+  /** Number of events that the stream had, if that is more than `nextRevision`: its log stopped before the others. */
+  readonly attested?: number
   readonly prevDigest?: string
   readonly prevTime?: string
   readonly minRingIndex: number
@@ -142,6 +144,8 @@ export interface LogStore extends DerivedFile {
   /** Tenants whose log has a signed checkpoint. */
   signedTenants(): readonly string[]
   stream(stream: string): LogStreamRow | undefined
+  /** Streams with `attested`, and its value. */
+  attestedEnds(): readonly (readonly [stream: string, events: number])[]
   leaf(tenant: string, index: number): LeafRow | undefined
   leafOf(tenant: string, eventId: string): LeafRow | undefined
   /** Leaves from `from` up to, but not including, `to`. */

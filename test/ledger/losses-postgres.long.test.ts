@@ -141,4 +141,41 @@ test('every note is gone, and the store says that it is older than all of its ev
   assert.equal(second.at.logs.losses('acme'), [notesLost])
 })
 
+async function handed({ ledger }: TestLogs, run: string): Promise<string> {
+  const body = { agent: 'a', payload: { n: 9 } }
+  const outcome = await ledger.execute(alice, run, { kind: 'envelope', body } as never, {})
+  return outcome.ok ? 'written' : outcome.refusal.code
+}
+
+test('ends of runs are gone that the log has not taken: a start names the first from the notes, and no revision is given twice, over starts too (STR-52, LOG-78, A500)', async () => {
+  await using on = await noted()
+  const [one, two] = [runStream('acme', 'one'), runStream('acme', 'two')]
+  const cut = (stream: string): Promise<unknown> =>
+    on.db.query(
+      `DELETE FROM ${on.schema}.events WHERE position = (SELECT max(position) FROM ${on.schema}.events WHERE stream = '${stream}')`,
+    )
+  {
+    await using first = await on.start()
+    const { at } = first
+    await at.fill('acme', 'one', 1)
+    await at.fill('acme', 'two', 1)
+    await at.logs.publish()
+    assert.equal([await handed(at, 'one'), await handed(at, 'two')], ['written', 'written'])
+    await at.fill('beta', 'far', 1)
+  }
+  await cut(one)
+  {
+    await using second = await on.start()
+    const { at } = second
+    assert.equal(at.logs.losses('acme'), [{ scope: 'tenant', code: 'missing', stream: one, revision: 3 }])
+    assert.is(await handed(at, 'one'), 'stream-damaged')
+    assert.equal([await startedCode(at, 'acme'), await startedCode(at, 'beta')], ['log-stopped', 'started'])
+    assert.is(await handed(at, 'two'), 'written', 'what is under way goes on')
+    await at.logs.catchUp()
+  }
+  await cut(two)
+  await using third = await on.start()
+  assert.equal([await handed(third.at, 'one'), await handed(third.at, 'two')], ['stream-damaged', 'stream-damaged'])
+})
+
 test.run()

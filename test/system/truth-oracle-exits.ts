@@ -18,6 +18,7 @@ import {
   reported,
   runListed,
   runRead,
+  runShown,
   saysWell,
   shown,
   sound,
@@ -79,7 +80,7 @@ const noFault = (text: string): boolean => JSON.parse(text).items.length === 0 &
 export const LATER: readonly Exit[] = [
   get('checkpoint: signed now', '/v1/log/checkpoint', checkpointed),
   ...['/ui/overview', '/ui/runs', '/ui/log'].map((path) => page(`page: ${path}`, () => path)),
-  page('page: the run', ({ run }) => `/ui/runs/${run}`),
+  page('page: the run', ({ run }) => `/ui/runs/${run}`, runShown),
   get('readyz: readyz', '/readyz', saysWell(isReady)),
   get('integrity: integrity', '/v1/integrity', saysWell(noFault)),
 ]
@@ -91,8 +92,13 @@ export const WRITE: Exit = {
   judge: written,
 }
 
-function page(name: string, path: (truth: Truth) => string): Exit {
-  return { name, ask: (edge, truth) => edge.page(path(truth)), judge: shown }
+export const EXITS: readonly Exit[] = [...READS, ...LATER, WRITE]
+
+/** The kind of an exit: its name up to the colon. */
+export const kindOf = (exit: string): string => exit.slice(0, exit.indexOf(':'))
+
+function page(name: string, path: (truth: Truth) => string, judge = shown): Exit {
+  return { name, ask: (edge, truth) => edge.page(path(truth)), judge }
 }
 
 /** Of the command line, on a folder that nobody has open. */

@@ -15,6 +15,8 @@ export interface Truth {
   /** The run that was struck, and another one of the tenant. */
   readonly run: string
   readonly other: string
+  /** What is lost was acknowledged, and nothing else is wrong. */
+  readonly isAcknowledged: boolean
   /** The rows of the store are the acknowledged ones. */
   readonly isComplete: boolean
   /** Of the tenant's log. */
@@ -297,6 +299,10 @@ export const shown: Judge = ({ status, text }, { isComplete, run }) => {
   if (isComplete || status !== 200) return undefined
   return PAGE_ADMISSION.test(text) ? undefined : `the page says nothing of it (${run})`
 }
+
+/** An acknowledged loss is named on the page of its own run alone (LOG-77). */
+export const runShown: Judge = (answer, truth) =>
+  truth.isAcknowledged && isRunWhole(struck(truth), truth) ? undefined : shown(answer, truth)
 
 /** The banner of every page, and words that one might have in its place. */
 const PAGE_ADMISSION =

@@ -12,34 +12,20 @@ interface Known {
   readonly sometimes?: readonly string[]
 }
 
-/** On EventStoreDB no note of the writer says what it wrote: the end of a stream that no checkpoint covers is known to the log alone, once it followed. */
-const NO_NOTES = 'there is no chain of notes on EventStoreDB yet'
-
-const EVERY_EXIT = [
+const PUT_BACK = [
   ...['verify', 'replay', 'report', 'export', 'export of the run', 'query', 'answer', 'read', 'bundle'],
   ...['bundle of the run', 'answer bundle', 'proof', 'checkpoint', 'page', 'readyz', 'integrity', 'write'],
 ]
-
-const withoutNotes = (exits: readonly string[] = EVERY_EXIT): Known => ({ why: NO_NOTES, exits, sometimes: exits })
 
 /** By kind of store. */
 export const NOT_YET: Readonly<Record<OracleKind, Readonly<Record<string, Known>>>> = {
   sqlite: {},
   postgres: {},
   eventstoredb: {
-    'last event deleted, behind the checkpoint': withoutNotes(),
-    'run deleted, behind the checkpoint': withoutNotes(),
-    'end of the store cut': withoutNotes(),
-    'middle event deleted, behind the checkpoint': {
-      why: 'the index of audit does not see a gap in a stream: it answers before anything else came upon it',
-      ...{ exits: ['query'], sometimes: ['query'] },
+    'last event deleted, signed, put back': {
+      why: 'nothing knew the event while it was gone (STR-53), and what follows the store does not look for events before the last one that it read',
+      ...{ exits: PUT_BACK, sometimes: PUT_BACK },
     },
-    'last event deleted, signed, put back': withoutNotes(),
-    'acknowledged: last event deleted, behind the checkpoint': withoutNotes(),
-    'acknowledged: store rolled back': withoutNotes([
-      ...['replay', 'export of the run', 'export of another run', 'read', 'bundle of the run'],
-      ...['bundle of another run', 'checkpoint', 'page', 'write'],
-    ]),
   },
 }
 

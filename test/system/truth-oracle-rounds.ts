@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { seededRandom } from '../support/random.ts'
 import { type Case, damagesOf, runCase } from './truth-oracle.ts'
+import { kindOf } from './truth-oracle-exits.ts'
 import { makeHistory, type OracleKind } from './truth-oracle-history.ts'
 import type { Serving } from './truth-oracle-served.ts'
 
@@ -30,16 +31,24 @@ export interface Rounds {
   readonly classes: readonly string[]
   /** Whether one more round begins. */
   readonly goesOn: (tally: Tally, rounds: number) => boolean
+  /** See `CaseOptions`. */
+  readonly only?: string | undefined
   /** Where what was handed out is kept, for another checker. */
   readonly keep?: string
   readonly onCase?: (found: Case, seed: number) => void
 }
 
-/** The kind of an exit: its name up to the colon. */
-export const kindOf = (exit: string): string => exit.slice(0, exit.indexOf(':'))
-
 /** Rounds of one history each: that of round n has the seed `seed + n`, which alone makes the round again. */
-export async function runRounds({ seed, kind = 'sqlite', by, classes, goesOn, keep, onCase }: Rounds): Promise<Tally> {
+export async function runRounds({
+  seed,
+  kind = 'sqlite',
+  by,
+  classes,
+  goesOn,
+  only,
+  keep,
+  onCase,
+}: Rounds): Promise<Tally> {
   const all = classesOf(kind)
   const tally: Tally = { cases: 0, asked: 0, untellable: 0, claims: new Map() }
   for (let round = 0; goesOn(tally, round); round += 1) {
@@ -49,7 +58,7 @@ export async function runRounds({ seed, kind = 'sqlite', by, classes, goesOn, ke
       // Each class draws by itself, so that one alone strikes where it did among all.
       const random = seededRandom(own * 1_000 + all.indexOf(name))
       const kept = keep === undefined ? undefined : join(keep, `${own}-${all.indexOf(name)}`)
-      const found = await runCase(history, name, { random, keep: kept, ...(by && { by }) })
+      const found = await runCase(history, name, { random, only, keep: kept, ...(by && { by }) })
       onCase?.(found, own)
       add(tally, found, own)
     }

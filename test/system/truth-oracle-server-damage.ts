@@ -122,12 +122,16 @@ const ALL: Readonly<Record<string, Damage>> = {
 }
 
 /**
- * EventStoreDB: only the log of a ledger beside it knows the end of a stream. PostgreSQL: what one process wrote last, with its rows, is attested by
- * nothing that is left (STR-40).
+ * EventStoreDB: only the log of a ledger beside it knows the end of a stream, once it has followed it (STR-53). PostgreSQL: what one process wrote last,
+ * with its rows, is attested by nothing that is left (STR-40).
  */
 const UNTELLABLE_ON: Readonly<Partial<Record<OracleKind, readonly string[]>>> = {
   postgres: ['end of the store cut'],
-  eventstoredb: ['last event deleted, covered, derived files removed'],
+  eventstoredb: [
+    ...['last event deleted, behind the checkpoint', 'last event deleted, covered, derived files removed'],
+    ...['run deleted, behind the checkpoint', 'end of the store cut'],
+    'acknowledged: last event deleted, behind the checkpoint',
+  ],
 }
 
 export function serverDamages(kind: OracleKind): Readonly<Record<string, Damage>> {

@@ -47,6 +47,17 @@ test('beside a server in a process of its own no exit claims more than is true e
   assert.equal(newIn(tally), [], `node scripts/soak-truth.mjs --process --seed ${TEST_SEED} --cases 1`)
 })
 
+/** Also damages that no other exit comes upon before. */
+const ASKED_FIRST = ['event forged', 'last event deleted, behind the checkpoint', 'body changed, behind the checkpoint']
+
+test('an exit that is asked first claims no more than those asked after others (A350, A501)', async () => {
+  for (const only of ['query: spend', 'query: events', 'write']) {
+    const tally = await runRounds({ seed: TEST_SEED, only, classes: ASKED_FIRST, goesOn: (_, done) => done === 0 })
+    assert.ok(tally.asked >= ASKED_FIRST.length)
+    assert.equal(newIn(tally), [], `node scripts/soak-truth.mjs --only '${only}' --seed ${TEST_SEED} --cases 1`)
+  }
+})
+
 function newIn({ claims }: Tally): readonly string[] {
   return [...claims].flatMap(([damage, kinds]) =>
     [...kinds]

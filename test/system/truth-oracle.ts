@@ -8,7 +8,7 @@ import type { Settings } from '../../src/settings/config.ts'
 import { pick } from '../support/random.ts'
 import { DAMAGES, type Damage, type Strike } from './truth-oracle-damage.ts'
 import { type Answer, askEvery, type Edge, edgeOver } from './truth-oracle-edge.ts'
-import { COMMANDS, type Exit, LATER, READS, runCommand, WRITE } from './truth-oracle-exits.ts'
+import { COMMANDS, EXITS, type Exit, LATER, READS, runCommand, WRITE } from './truth-oracle-exits.ts'
 import { caseSettings, type History, type OracleKind, TENANTS } from './truth-oracle-history.ts'
 import type { Truth } from './truth-oracle-judge.ts'
 import { type Row, rowsIn, rowsOn } from './truth-oracle-model.ts'
@@ -50,12 +50,14 @@ export interface CaseOptions {
   readonly keep?: string | undefined
   /** Default: in this process. */
   readonly by?: Serving
+  /** Only exits whose name begins so are asked, at once after a start. Default: every exit. */
+  readonly only?: string | undefined
 }
 
 export async function runCase(
   history: History,
   name: string,
-  { random, keep, by = 'module' }: CaseOptions,
+  { random, keep, by = 'module', only }: CaseOptions,
 ): Promise<Case> {
   const damage = damagesOf(history.kind)[name]
   if (damage === undefined) throw new Error(`no damage ${name}`)
@@ -77,10 +79,11 @@ export async function runCase(
     ...{ model: damage.isKnownToLogOnly ? history.model.knownBy(history.followed, rows) : history.model, tenant, run },
     other: `${tenant}-${run.endsWith('-a') ? 'b' : 'a'}`,
     isComplete: damage.beside === undefined && history.model.isWholeIn(rows),
+    isAcknowledged: damage.acknowledged === true && damage.afterwards === undefined,
     key: undefined,
     rows: () => rows,
   }
-  if (damage.beside === undefined) {
+  if (damage.beside === undefined && only === undefined) {
     for (const command of COMMANDS) {
       const answer = await runCommand(command, { data: beside, store: server?.url }, truth)
       asked.push({ name: command.name, judge: command.judge, answer })
@@ -96,7 +99,7 @@ export async function runCase(
       now = { ...truth, isComplete: history.model.isWholeIn(await rowsNow(data)) }
     }
     now = { ...now, key: await ledger.key(tenant) }
-    asked.push(...(await askAll(ledger, now)))
+    asked.push(...(await (only === undefined ? askAll(ledger, now) : askOnly(only, ledger, now))))
     rows = await rowsNow(data)
   }
   if (keep !== undefined) keepEvidence(asked, keep)
@@ -138,6 +141,13 @@ async function askAll(served: Served, truth: Truth): Promise<readonly Asked[]> {
   for (const exit of READS.filter(isBundle)) asked.push(await ask(exit, edge, truth))
   await served.publish()
   for (const exit of [...LATER, WRITE]) asked.push(await ask(exit, edge, truth))
+  return asked
+}
+
+async function askOnly(beginning: string, served: Served, truth: Truth): Promise<readonly Asked[]> {
+  const edge = await served.edge(truth.tenant)
+  const asked: Asked[] = []
+  for (const exit of EXITS) if (exit.name.startsWith(beginning)) asked.push(await ask(exit, edge, truth))
   return asked
 }
 

@@ -24,6 +24,7 @@ import type {
   MatchedEvent,
   PlannedQuestion,
 } from './audit-reads.ts'
+import type { LogBeside } from './log-beside.ts'
 import { beyondLog, otherLog, questionFault } from './question-fault.ts'
 import { asOfPin, reachSize } from './reach-size.ts'
 
@@ -39,6 +40,7 @@ export interface AuditDeps {
   readonly sealer?: Sealer | undefined
   /** Brings the index up to the current end of the store, as far as it can. */
   readonly catchUp: () => Promise<void>
+  readonly log?: LogBeside | undefined
   /** If absent, queries are answered in this thread. */
   readonly remote?: AnswerMaker | undefined
 }
@@ -58,7 +60,7 @@ export class AuditService implements UnrecordedReads {
 
   async asOf({ tenant }: Caller): Promise<AsOf> {
     return readWhole(this.#deps.index, async () => {
-      await this.#deps.catchUp()
+      await reachSize(this.#deps, tenant, undefined)
       return asOfPin(this.#deps.index.pin(tenant))
     })
   }

@@ -29,6 +29,7 @@ import type {
 } from './audit-reads.ts'
 import { type AnswerMaker, AuditService, type UnrecordedReads } from './audit-service.ts'
 import { orBuilding } from './index-building.ts'
+import { type LogBesideDeps, logBeside } from './log-beside.ts'
 import { PayloadReads } from './payload-reads.ts'
 import { beyondLog, wholeTenantOnly } from './question-fault.ts'
 import { asOfPin, type ReachDeps, reachSize } from './reach-size.ts'
@@ -56,6 +57,8 @@ export interface OpenAuditDeps {
   readonly waitMs?: number | undefined
   /** The store belongs to another writer: reads are not recorded. */
   readonly readOnly?: boolean | undefined
+  /** Absent if no log is kept. */
+  readonly logs?: LogBesideDeps['logs'] | undefined
   /** What the log knows of a stream; absent if no log is kept. */
   readonly knownHead?: KnownEnd | undefined
 }
@@ -97,7 +100,8 @@ function indexPass(projection: AuditProjection, indexing: Indexing): (goOn: () =
 /** Disposing it ends the background passes and waits for reads being recorded; the index stays open and must be closed by the caller that opened it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
-  const { list, approvals, waitMs = Number.POSITIVE_INFINITY, remote, indexing = LOCAL } = deps
+  const { list, approvals, waitMs = Number.POSITIVE_INFINITY, remote, indexing = LOCAL, logs } = deps
+  const beside = logs && logBeside({ store, logs, sealer })
   // If read-only, there is no writer in this process that would have to wait.
   const projection = new AuditProjection({ store: followed, index, sealer, memory, isAlone: readOnly === true })
   const inLulls = (): boolean => readOnly !== true && (!onlyIfAsked || index.progress() !== undefined)
@@ -109,12 +113,12 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const catchUp = () => orBuilding(follower.catchUp(), building)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory, knownHead: deps.knownHead })
   const payloads = new PayloadReads({ log, effects, warn: (fields, message) => deps.log.warn(fields, message) })
-  const service = new AuditService({ store, index, sealer, catchUp, remote })
+  const service = new AuditService({ store, index, sealer, catchUp, log: beside, remote })
   const recording = readOnly === true ? { log: NO_LOG, payloads: NOBODY } : { log, payloads }
   const past = {
-    runs: runsAsOf({ store, index, list, catchUp }),
-    approvals: approvalsAsOf({ index, list, approvals, catchUp }),
-    runMoment: runMoment({ index, catchUp }),
+    runs: runsAsOf({ store, index, list, catchUp, log: beside }),
+    approvals: approvalsAsOf({ index, list, approvals, catchUp, log: beside }),
+    runMoment: runMoment({ index, catchUp, log: beside }),
   }
   return {
     reads: recordedReads(service, { ...recording, ...past }),

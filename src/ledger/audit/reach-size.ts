@@ -2,24 +2,29 @@
 import type { AuditIndex, AuditPin } from '../../store/audit-index.ts'
 import { ViewBehindError } from '../read/view-behind.ts'
 import type { AsOf } from './audit-reads.ts'
+import type { LogBeside } from './log-beside.ts'
 
 export interface ReachDeps {
-  readonly index: Pick<AuditIndex, 'size'>
+  readonly index: Pick<AuditIndex, 'size' | 'row'>
+  /** Absent if no log is kept. */
+  readonly log?: LogBeside | undefined
   /** Brings the index up to the current end of the store, as far as it can. */
   readonly catchUp: () => Promise<void>
 }
 
 /** An index that cannot follow the store still answers for sizes that it covers completely, and for nothing newer. */
 export async function reachSize(
-  { index, catchUp }: ReachDeps,
+  { index, catchUp, log }: ReachDeps,
   tenant: string,
   treeSize: number | undefined,
 ): Promise<void> {
+  const exists = (): boolean => treeSize !== undefined && treeSize > 0 && index.size(tenant) >= treeSize
   try {
+    const size = (await log?.follow(tenant)) ?? 0
     await catchUp()
+    await log?.compare(tenant, size, (leaf) => index.row(tenant, leaf)?.id)
   } catch (error) {
-    const exists = treeSize !== undefined && treeSize > 0 && index.size(tenant) >= treeSize
-    if (!(error instanceof ViewBehindError && exists)) throw error
+    if (!(error instanceof ViewBehindError && exists())) throw error
   }
 }
 

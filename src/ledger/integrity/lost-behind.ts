@@ -26,5 +26,5 @@ export async function lostBehind(
   }
   const last = await readOne(store, { stream, revision: events - 1 })
   if (last === undefined) return lost(events - 1, 'missing')
-  return recordDigest(last.header) === known.digest ? [] : lost(events - 1, 'leaf')
+  return known.digest === undefined || recordDigest(last.header) === known.digest ? [] : lost(events - 1, 'leaf')
 }

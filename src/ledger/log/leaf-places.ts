@@ -1,5 +1,5 @@
 /** @module Finds leaves of a log by their position in the store: leaves are ordered by position, so that a binary search finds each boundary. */
-import type { Position } from '../../store/event-store.ts'
+import type { Position, ReadRecord } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 
 export interface LeafPlaces {
@@ -22,4 +22,12 @@ export function leavesUpTo(
     else beyond = middle
   }
   return known
+}
+
+export function placeOf({ position, stream, revision }: ReadRecord): {
+  position: string
+  stream: string
+  revision: number
+} {
+  return { position, stream, revision }
 }

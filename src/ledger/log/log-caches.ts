@@ -17,6 +17,8 @@ export const VERIFIER_BYTES = 1_024
 export interface StreamState {
   readonly expected: Expectation
   readonly foreign: boolean
+  /** See `LogStreamRow`; may be less than what is expected next, and means nothing then. */
+  readonly attested?: number | undefined
 }
 
 /** Shared by the projections of one ledger: that of the guard and that which follows the store. */
@@ -43,11 +45,12 @@ export function streamBytes({ expected }: StreamState): number {
   return STREAM_BYTES + textBytes(stream) + textBytes(prevDigest) + textBytes(prevTime)
 }
 
-export function streamRow(stream: string, { expected, foreign }: StreamState): LogStreamRow {
+export function streamRow(stream: string, { expected, foreign, attested = 0 }: StreamState): LogStreamRow {
   const { revision: nextRevision, prevDigest, prevTime, minRingIndex } = expected
   return {
     stream,
     nextRevision,
+    ...(attested > nextRevision && { attested }),
     ...(prevDigest !== undefined && { prevDigest }),
     ...(prevTime !== undefined && { prevTime }),
     minRingIndex,
@@ -58,10 +61,11 @@ export function streamRow(stream: string, { expected, foreign }: StreamState): L
 export function streamState({
   stream,
   nextRevision,
+  attested,
   prevDigest,
   prevTime,
   minRingIndex,
   foreign,
 }: LogStreamRow): StreamState {
-  return { expected: { stream, revision: nextRevision, prevDigest, prevTime, minRingIndex }, foreign }
+  return { expected: { stream, revision: nextRevision, prevDigest, prevTime, minRingIndex }, foreign, attested }
 }

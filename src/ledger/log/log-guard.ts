@@ -16,7 +16,7 @@ import { leavesUpTo } from './leaf-places.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { leafAt, lostTail, missingFault } from './log-stops.ts'
-import { noteLost } from './lost-streams.ts'
+import { type KnownEnds, noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 
 /** Interval between two progress reports of a long start, in milliseconds. */
@@ -41,12 +41,14 @@ export interface Guard {
 export async function guardStart(guard: Guard, found: FiledCheckpoints | undefined): Promise<void> {
   const { deps, projection } = guard
   let fresh = false
-  const restart = (reason: string): void => {
-    projection.renew(reason)
+  let isLacking = false
+  const restart = (reason: string, known?: KnownEnds): void => {
+    projection.renew(reason, known)
     fresh = true
+    isLacking ||= known !== undefined && known.size > 0
   }
   const over = (await projection.whatIsOver()) ?? (await notesAreBack(deps))
-  if (!(await deps.logStore.isAuthentic())) restart(NOT_AUTHENTIC)
+  if (!(await deps.logStore.isAuthentic())) restart(NOT_AUTHENTIC, new Map())
   else if (over !== undefined) {
     restart(over)
     deps.onPutBack?.(over)
@@ -54,22 +56,15 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
   }
   const checkpoints = [...(found?.checkpoints ?? [])].map(([tenant, note]) => checkpointOf(guard, tenant, note))
   if (!fresh && !(await projectionFits(deps)) && !(await stoppedAtLost(guard, checkpoints))) {
-    await noteLost(deps)
-    restart('the store is not the one that the log followed')
+    restart('the store is not the one that the log followed', await noteLost(deps))
   }
   const missing = (await deps.store.missingPositions?.(MISSING_MAX)) ?? []
   if (!fresh && lacksUnnamed(deps, missing)) {
-    await noteLost(deps)
-    restart('the store has lost events that it does not name')
+    restart('the store has lost events that it does not name', await noteLost(deps))
   }
   // Losses have to be known before anything is answered.
-  const isUnmade = deps.logStore.progress() === undefined
   await projection.judgeNotes()
-  const lacksAttested = async (): Promise<boolean> => {
-    const { lost = [], broken } = (await deps.store.attested?.({})) ?? {}
-    return lost.length > 0 || broken !== undefined
-  }
-  if (isBehind(deps, missing.at(-1)) || (isUnmade && (await lacksAttested()))) await brought(guard)
+  if (isLacking || isBehind(deps, missing.at(-1)) || (await lacksAttested(deps))) await brought(guard)
   const lacks = (each: TenantCheckpoint): boolean => projection.tree(each.tenant).stopped?.lostLeaf !== undefined
   if (checkpoints.some((each) => !reaches(projection, each) || lacks(each))) await brought(guard)
   if (!fresh && checkpoints.some((each) => !holds(projection, each) && !lacks(each))) {
@@ -180,6 +175,12 @@ export function isPassedAt(
   return logStore
     .holedLogs()
     .some((log) => logStore.leaf(log.tenant, leavesUpTo(places, log, position))?.eventId === LOST_EVENT_ID)
+}
+
+/** Whether events are gone that writers attested behind the end of the file. */
+async function lacksAttested({ store, logStore }: LogDeps): Promise<boolean> {
+  const { lost = [], broken } = (await store.attested?.({ after: logStore.progress()?.position })) ?? {}
+  return lost.length > 0 || broken !== undefined
 }
 
 /** Whether the file has not reached a position yet. */

@@ -30,6 +30,8 @@ export function holeLoss({ stream, revision }: LogHole): Loss {
 
 /** Undefined for a stream of another ledger, or if nothing is known of it. */
 export function headKnownBy(row: LogStreamRow | undefined): KnownHead | undefined {
-  if (row === undefined || row.foreign || row.nextRevision === 0) return undefined
-  return { events: row.nextRevision, digest: row.prevDigest }
+  if (row === undefined || row.foreign) return undefined
+  const { nextRevision, attested = 0, prevDigest } = row
+  const events = Math.max(nextRevision, attested)
+  return events === 0 ? undefined : { events, digest: events === nextRevision ? prevDigest : undefined }
 }

@@ -26,10 +26,11 @@ import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../st
 import { type Attested, type LostEvents, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { KnownNotes, LeafRow, LogBatch, LogStop } from '../../store/log-store.ts'
 import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
-import { reportFaults } from '../read/record-seal.ts'
+import { reportFaults, sealFaults } from '../read/record-seal.ts'
 import { ACKNOWLEDGEMENTS_MAX, Acknowledgements, LOST_EVENT_ID, type OnRecord } from './acknowledgements.ts'
 import { logsStoppedBy } from './broken-record.ts'
 import { knownNotes } from './known-notes.ts'
+import { placeOf } from './leaf-places.ts'
 import { type LogCaches, type StreamState, streamBytes, streamRow, streamState, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
 import { lossesOfStore } from './log-losses.ts'
@@ -44,9 +45,9 @@ import {
   unnamedIn,
   whatIsOver,
 } from './log-stops.ts'
-import { noteLost } from './lost-streams.ts'
+import { type KnownEnds, noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
-import { TenantTree } from './tenant-tree.ts'
+import { isCheckpoint, isStamp, TenantTree, takeStamp } from './tenant-tree.ts'
 
 /** Changes made by one page. */
 interface PageChanges {
@@ -80,6 +81,8 @@ export class LogProjection {
   #fromStart = false
   #catchingUp: Promise<void> | undefined
   #building: IndexProgress | undefined
+  /** What was known of the ends of streams before the file was renewed, until a page is saved. */
+  #known: KnownEnds = new Map()
   /** Positions without a record, as found before the last pass. */
   #missing: ReadonlySet<Position> | undefined
   /** Cached from the file, because every write asks for it. */
@@ -150,9 +153,10 @@ export class LogProjection {
     return logOrigin(this.#origin, tenant)
   }
 
-  /** Drops the whole file; the next pass reads the store from its start. */
-  renew(reason: string): void {
+  /** Drops the whole file; the next pass reads the store from its start. `known`: what stays known of the ends of streams. */
+  renew(reason: string, known: KnownEnds = new Map(this.#deps.logStore.attestedEnds())): void {
     this.#deps.logStore.renew(reason)
+    this.#known = known
   }
 
   /** Drops the caches, which may be behind the file or ahead of it; they are filled from the file again. */
@@ -176,7 +180,7 @@ export class LogProjection {
 
   async #pass(signal?: AbortSignal): Promise<void> {
     const { store, logStore } = this.#deps
-    if (!(await logStore.isAuthentic())) this.renew(NOT_AUTHENTIC)
+    if (!(await logStore.isAuthentic())) this.renew(NOT_AUTHENTIC, new Map())
     await this.#goOnWhereOver()
     const after = logStore.progress()?.position
     this.#fromStart ||= after === undefined
@@ -301,6 +305,7 @@ export class LogProjection {
     const { store, logStore } = this.#deps
     const gaps = new Gaps({ store, logStore })
     const changes: PageChanges = { trees: new Map(), streams: new Map(), leaves: [], gaps }
+    for (const [stream, events] of this.#known) this.#attest(stream, events, changes)
     let before = from
     const attested = await this.#attested(page, from)
     const lost = [...attested.lost].sort((one, other) => store.comparePositions(one.position, other.position))
@@ -369,6 +374,7 @@ export class LogProjection {
     if (lost === undefined || tenant === undefined || isValueStream(lost.stream)) return
     const { stream, revision, position } = lost
     const { sealer, log } = this.#deps
+    this.#attest(stream, revision + lost.events, changes)
     const { expected } = changes.streams.get(stream) ?? this.#stream(stream)
     sealer.faultFound({ stream, revision, code: MISSING, message: 'its writer attested it, and the store has it not' })
     const tree = changes.trees.get(tenant) ?? this.tree(tenant)
@@ -383,12 +389,24 @@ export class LogProjection {
     )
   }
 
+  /** Known events that the log does not take, since it stopped before them: none of their revisions may be given again. */
+  #attest(stream: string, events: number, { streams }: PageChanges): void {
+    const state = streams.get(stream) ?? this.#stream(stream)
+    const known = Math.max(state.expected.revision, state.attested ?? 0)
+    if (!state.foreign && events > known) streams.set(stream, { ...state, attested: events })
+  }
+
+  #attestStored(record: ReadRecord, changes: PageChanges): void {
+    if (sealFaults(this.#deps.sealer, record).length === 0) this.#attest(record.stream, record.revision + 1, changes)
+  }
+
   /**
    * Caches what was saved, which may be evicted from here on. Entries are set again because they have grown, and because a reader may have cached the
    * older saved state.
    */
   #remember({ trees, streams }: PageChanges): void {
     this.#lossesOfStore = undefined
+    this.#known = new Map()
     for (const [tenant, tree] of trees) this.#caches.trees.set(tenant, tree, tree.bytes)
     for (const [stream, state] of streams) this.#caches.streams.set(stream, state, streamBytes(state))
   }
@@ -399,7 +417,7 @@ export class LogProjection {
     const tenant = streamTenant(stream)
     if ((changes.streams.get(stream) ?? this.#stream(stream)).foreign) return
     const tree = tenant === undefined ? undefined : (changes.trees.get(tenant) ?? this.tree(tenant))
-    if (tree?.stopped !== undefined) return
+    if (tree?.stopped !== undefined) return this.#attestStored(record, changes)
     const passing = this.#passing.get(tenant ?? '')
     if (tree !== undefined && passing !== undefined) this.#passUpTo(record, { tree, passing, changes })
     const state = changes.streams.get(stream) ?? this.#stream(stream)
@@ -425,7 +443,7 @@ export class LogProjection {
     changes.leaves.push({ tenant, index: tree.size, ...placeOf(record), eventId: header.id })
     tree.append(digestBytes(digest))
     changes.trees.set(tenant, tree)
-    changes.streams.set(stream, { expected: nextExpectation(found.checked), foreign: false })
+    changes.streams.set(stream, { ...state, expected: nextExpectation(found.checked) })
   }
 
   /** Adds leaves of lost events that come before the leaf of this record. */
@@ -493,9 +511,9 @@ export class LogProjection {
    */
   async #missed(stream: string): Promise<void> {
     if (this.#fromStart) return
-    await noteLost(this.#deps)
+    const known = await noteLost(this.#deps)
     const reason = `it lacks ${stream}, whose first event came before`
-    this.renew(reason)
+    this.renew(reason, known)
     throw new DerivedFileRenewedError({ file: 'the file of the logs', reason })
   }
 
@@ -558,6 +576,7 @@ export class LogProjection {
   #stop(tree: TenantTree, record: ReadRecord, changes: PageChanges, code: string): void {
     tree.stopped = { ...placeOf(record), code, digest: judgedDigest(record) }
     changes.trees.set(tree.tenant, tree)
+    this.#attestStored(record, changes)
     this.#deps.log.error(
       { ...placeOf(record), code, tenant: tree.tenant },
       'the log of this tenant stops here, and nothing of what follows can be proven: run "countersign verify", and put the event back from a copy',
@@ -577,23 +596,4 @@ export class LogProjection {
     this.#caches.streams.set(stream, state, streamBytes(state))
     return state
   }
-}
-
-function isCheckpoint({ type, stream, tenant }: Header): boolean {
-  return type === 'CheckpointSigned' && stream === ledgerStream(tenant)
-}
-
-function isStamp({ type, stream, tenant }: Header): boolean {
-  return type === 'CheckpointTimestamped' && stream === ledgerStream(tenant)
-}
-
-/** Readers of a token take it from its event and compare it with the checkpoint; here it only determines when the next one is due. */
-function takeStamp(tree: TenantTree, { time }: Header, { data }: ReadRecord): void {
-  const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJsonOrUndefined(data))
-  const size = body.data?.size ?? 0
-  if (size > (tree.stamp?.size ?? 0) && size <= tree.signedSize) tree.stamp = { size, leaf: tree.size, time }
-}
-
-function placeOf({ position, stream, revision }: ReadRecord): { position: string; stream: string; revision: number } {
-  return { position, stream, revision }
 }

@@ -10,10 +10,27 @@ const PLACES_AT_ONCE = 4_096
 
 type Deps = Pick<LogDeps, 'store' | 'logStore' | 'sealer'>
 
-/** Reports the first event missing from the end of each stream. Nothing is reported for the store of another ledger. */
-export async function noteLost(deps: Deps): Promise<void> {
-  if (!(await isSameLedger(deps))) return
-  for (const log of deps.logStore.logs()) await noteLostOf(deps, log)
+/** Number of events that streams are known to have had, by stream. */
+export type KnownEnds = ReadonlyMap<string, number>
+
+/**
+ * Reports the first event missing from the end of each stream, and resolves with what the file knows of the ends of these streams. Nothing is reported
+ * for the store of another ledger.
+ */
+export async function noteLost(deps: Deps): Promise<KnownEnds> {
+  const lost = new Map<string, number>()
+  if (!(await isSameLedger(deps))) return lost
+  const { logStore, store, sealer } = deps
+  const ends = new Map(logStore.attestedEnds())
+  for (const log of logStore.logs())
+    for (const [stream, events] of await endsOf(deps, log)) if (!ends.has(stream)) ends.set(stream, events)
+  for (const [stream, events] of ends) {
+    const revision = (await store.head(stream)) + 1
+    if (revision >= events) continue
+    lost.set(stream, events)
+    sealer.faultFound(missingFault({ stream, revision }))
+  }
+  return lost
 }
 
 async function isSameLedger({ store, logStore }: Deps): Promise<boolean> {
@@ -22,15 +39,12 @@ async function isSameLedger({ store, logStore }: Deps): Promise<boolean> {
   return leaf !== undefined && record !== undefined && isStoredLeaf(logStore, leaf, record)
 }
 
-async function noteLostOf({ store, logStore, sealer }: Deps, { tenant, size }: LogRow): Promise<void> {
+async function endsOf({ logStore }: Deps, { tenant, size }: LogRow): Promise<KnownEnds> {
   const ends = new Map<string, number>()
   for (let from = 0; from < size; from += PLACES_AT_ONCE) {
     for (const [, stream, revision] of logStore.leafPlaces(tenant, from, Math.min(size, from + PLACES_AT_ONCE)))
-      ends.set(stream, revision)
+      ends.set(stream, revision + 1)
     await nextTurn()
   }
-  for (const [stream, end] of ends) {
-    const head = await store.head(stream)
-    if (head < end) sealer.faultFound(missingFault({ stream, revision: head + 1 }))
-  }
+  return ends
 }

@@ -3,7 +3,7 @@ import type { Loss } from '../../../schemas/loss.ts'
 import type { StreamPath } from '../../merkle/stream-tree.ts'
 import type { TileId } from '../../merkle/tile-path.ts'
 import type { Position, RecordPages } from '../../store/event-store.ts'
-import type { LeafReader } from '../../store/log-store.ts'
+import type { LogStore } from '../../store/log-store.ts'
 import type { LogStopped } from '../ledger-stats.ts'
 import type { OnRecord } from './acknowledgements.ts'
 import type { LostHere, LostPlace } from './lost-here.ts'
@@ -129,6 +129,7 @@ export class LogGapError extends Error {
 
 export interface KnownHead {
   readonly events: number
+  /** Of the last event; undefined if only its place is known. */
   readonly digest: string | undefined
 }
 
@@ -164,8 +165,8 @@ export interface TenantLogs {
   lostUncovered(tenant: string): Promise<readonly Loss[]>
   /** What the log knows of a stream: the minimum number of its events, and the digest of the last of them. Undefined if it knows none. */
   knownHead(stream: string): KnownHead | undefined
-  /** The current leaves and their hashes. */
-  readonly leaves: Pick<LeafReader, 'leaf' | 'leafOf' | 'tile'>
+  /** The current leaves and their hashes, and how far the store was followed for them. */
+  readonly leaves: Pick<LogStore, 'leaf' | 'leafOf' | 'tile' | 'progress'>
   /** The last checkpoint: the signed note, with the cosignatures received so far. */
   checkpoint(tenant: string): LogAnswer<string>
   /** The last time-stamped checkpoint that the tree of `to` leaves continues; `to` defaults to the last checkpoint. */

@@ -1,9 +1,14 @@
 /** @module The growing tree of one tenant: its changes since the last save, and the hashes of any of its subtrees. */
+import { EVENTS } from '../../../schemas/events.ts'
+import type { Header } from '../../../schemas/header.ts'
+import { parseJsonOrUndefined } from '../../../schemas/json.ts'
+import { ledgerStream } from '../../../schemas/names.ts'
 import { CompactTree } from '../../merkle/compact-tree.ts'
 import { HASH_BYTES } from '../../merkle/hashes.ts'
 import { type HashReader, rangeRoot } from '../../merkle/subtrees.ts'
 import { tileHashReader } from '../../merkle/tile-hashes.ts'
 import { TILE_HEIGHT, TILE_WIDTH } from '../../merkle/tile-path.ts'
+import type { ReadRecord } from '../../store/event-store.ts'
 import type { LogHole, LogRow, LogStamp, LogStop, LogStore, TileRow } from '../../store/log-store.ts'
 
 const TILE_BYTES = TILE_WIDTH * HASH_BYTES
@@ -116,4 +121,19 @@ export class TenantTree {
     }
     return this.#store.tile(this.tenant, level, index)
   }
+}
+
+export function isCheckpoint({ type, stream, tenant }: Header): boolean {
+  return type === 'CheckpointSigned' && stream === ledgerStream(tenant)
+}
+
+export function isStamp({ type, stream, tenant }: Header): boolean {
+  return type === 'CheckpointTimestamped' && stream === ledgerStream(tenant)
+}
+
+/** Readers of a token take it from its event and compare it with the checkpoint; here it only determines when the next one is due. */
+export function takeStamp(tree: TenantTree, { time }: Header, { data }: Pick<ReadRecord, 'data'>): void {
+  const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJsonOrUndefined(data))
+  const size = body.data?.size ?? 0
+  if (size > (tree.stamp?.size ?? 0) && size <= tree.signedSize) tree.stamp = { size, leaf: tree.size, time }
 }

@@ -20,6 +20,7 @@ CREATE TABLE log_streams (
   id INTEGER PRIMARY KEY,
   stream TEXT NOT NULL UNIQUE,
   next_revision INTEGER NOT NULL,
+  attested INTEGER,
   prev_digest TEXT,
   prev_time TEXT,
   min_ring_index INTEGER NOT NULL,
@@ -70,7 +71,7 @@ export const LOG_SEALED = [
   { name: 'logs', columns: ['tenant', 'size', 'last_fact', 'signed_size', 'note', 'stamp', 'stopped', 'holes'] },
   {
     name: 'log_streams',
-    columns: ['stream', 'next_revision', 'prev_digest', 'prev_time', 'min_ring_index', 'is_foreign'],
+    columns: ['stream', 'next_revision', 'attested', 'prev_digest', 'prev_time', 'min_ring_index', 'is_foreign'],
   },
   { name: 'head_sizes', columns: ['log', 'size'] },
   { name: 'stream_heads', columns: ['log', 'key', 'events', 'digest'] },

@@ -72,6 +72,7 @@ type ProgressColumns = Omit<LogProgress, 'gap' | 'notes'> & {
 interface StreamColumns {
   readonly stream: string
   readonly next_revision: number
+  readonly attested: number | null
   readonly prev_digest: string | null
   readonly prev_time: string | null
   readonly min_ring_index: number
@@ -110,13 +111,16 @@ function prepareStatements(db: Database) {
           note = excluded.note, stamp = excluded.stamp, stopped = excluded.stopped, holes = excluded.holes RETURNING id`)
       .pluck(),
     stream: db.prepare<[string], StreamColumns>('SELECT * FROM log_streams WHERE stream = ?'),
+    attestedEnds: db
+      .prepare<[], [string, number]>('SELECT stream, attested FROM log_streams WHERE attested IS NOT NULL')
+      .raw(),
     saveStream: db
       .prepare<
         unknown[],
         number
-      >(`INSERT INTO log_streams (stream, next_revision, prev_digest, prev_time, min_ring_index, is_foreign)
-        VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET next_revision = excluded.next_revision,
-          prev_digest = excluded.prev_digest, prev_time = excluded.prev_time, min_ring_index = excluded.min_ring_index,
+      >(`INSERT INTO log_streams (stream, next_revision, attested, prev_digest, prev_time, min_ring_index, is_foreign)
+        VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET next_revision = excluded.next_revision,
+          attested = excluded.attested, prev_digest = excluded.prev_digest, prev_time = excluded.prev_time, min_ring_index = excluded.min_ring_index,
           is_foreign = excluded.is_foreign RETURNING id`)
       .pluck(),
     saveLeaf: db.prepare('INSERT INTO leaves (log, idx, stream, revision, position, event) VALUES (?, ?, ?, ?, ?, ?)'),
@@ -197,6 +201,10 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
     return found === undefined ? undefined : toStream(found)
   }
 
+  attestedEnds(): readonly (readonly [string, number])[] {
+    return this.#statements.attestedEnds.all()
+  }
+
   leaf(tenant: string, index: number): LeafRow | undefined {
     return this.leaves(tenant, index, index + 1)[0]
   }
@@ -255,8 +263,10 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
       logIds.set(tenant, this.#replaced('logs', logAt.get(tenant), write))
     }
     const streamIds = new Map<string, number | undefined>()
-    for (const { stream, nextRevision, prevDigest = null, prevTime = null, minRingIndex, foreign } of streams) {
-      const write = () => saveStream.get(stream, nextRevision, prevDigest, prevTime, minRingIndex, foreign ? 1 : 0)
+    for (const { stream, nextRevision, attested = null, minRingIndex, foreign, ...last } of streams) {
+      const { prevDigest = null, prevTime = null } = last
+      const write = () =>
+        saveStream.get(stream, nextRevision, attested, prevDigest, prevTime, minRingIndex, foreign ? 1 : 0)
       streamIds.set(stream, this.#replaced('log_streams', streamAt.get(stream), write))
     }
     for (const { tenant, index, stream, revision, position, eventId } of leaves) {
@@ -304,6 +314,7 @@ function toStream(columns: StreamColumns): LogStreamRow {
   return {
     stream: columns.stream,
     nextRevision: columns.next_revision,
+    ...(columns.attested !== null && { attested: columns.attested }),
     ...(prevDigest !== null && { prevDigest }),
     ...(prevTime !== null && { prevTime }),
     minRingIndex: columns.min_ring_index,
