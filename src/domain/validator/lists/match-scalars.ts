@@ -62,7 +62,8 @@ function isSetMember(member: Json, { kind, declared }: ScalarLists): boolean {
   return kind.isEntities || SETS.has(kind.words.at(-1) ?? '') || isSentence(member)
 }
 
-function isSentence(text: string): boolean {
+/** Whether the text has at least three words. */
+export function isSentence(text: string): boolean {
   const first = text.indexOf(' ')
   return first > 0 && text.indexOf(' ', first + 1) > 0
 }
