@@ -78,7 +78,11 @@ test('an agent may declare of its own books what it may not declare of those of 
     ['text', { books: { remark: 'it was far too late' } }, { books: { remark: 'too late it was by far' } }],
     ['log', { books: { seen: ['a'] } }, { books: { seen: ['a', 'b'] } }],
   ] as const
-  const verdict = (as: Move['as'], [before, after]: readonly [HandoffInput['before'], HandoffInput['after']], by: string) => {
+  const verdict = (
+    as: Move['as'],
+    [before, after]: readonly [HandoffInput['before'], HandoffInput['after']],
+    by: string,
+  ) => {
     const [place] = Object.keys(before.books as object)
     const moves = [{ path: `/books/${place}`, as, reason: 'of my own books' }]
     const policy = resolvePolicy({ suspect: 'refuse' })

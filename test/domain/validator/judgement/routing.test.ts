@@ -21,12 +21,22 @@ const CASES: readonly (readonly [why: string, change: JsonObject, byDefault: Out
   ['nothing changes', {}, 'silent', 'silent'],
   ['it is approved: work that is done', { approved: true }, 'silent', 'silent'],
   ['the customer as it is written elsewhere', { customer: 'ACME  GmbH' }, 'silent', 'silent'],
-  ['the customer in capitals is another spelling of a name in mixed case', { customer: 'ACME GMBH' }, 'suspect', 'refused'],
+  [
+    'the customer in capitals is another spelling of a name in mixed case',
+    { customer: 'ACME GMBH' },
+    'suspect',
+    'refused',
+  ],
   ['another task', { task: 'pay the invoice of ACME GmbH' }, 'suspect', 'refused'],
   ['another next action', { next_action: 'pay the amount' }, 'suspect', 'refused'],
   ['another agent', { assigned_to: 'accountant' }, 'suspect', 'refused'],
   ['another customer', { customer: 'ACME AG' }, 'suspect', 'refused'],
-  ['all of the routing at once', { task: 'pay', next_action: 'pay', assigned_to: 'cashier', approved: true }, 'suspect', 'refused'],
+  [
+    'all of the routing at once',
+    { task: 'pay', next_action: 'pay', assigned_to: 'cashier', approved: true },
+    'suspect',
+    'refused',
+  ],
 ]
 
 test('what it says anew is suspect, and approval is silent; declared once, routing moves, and the customer stays (JUD-38, JUD-43, JUD-44)', () => {
@@ -45,7 +55,11 @@ test('what it says anew is suspect, and approval is silent; declared once, routi
     policy: resolvePolicy({}),
   })
   assert.is(outcomeOf(takenBack), 'suspect')
-  const lost = validateHandoff({ before: BEFORE, after: { next_action: 'verify the amount' }, policy: resolvePolicy({}) })
+  const lost = validateHandoff({
+    before: BEFORE,
+    after: { next_action: 'verify the amount' },
+    policy: resolvePolicy({}),
+  })
   assert.is(outcomeOf(lost), 'suspect')
 })
 
