@@ -17,6 +17,8 @@ export interface Report {
   /** Errors and warnings. `notes` holds the findings that explain why a change was permitted; they are reported if there is room. */
   readonly findings: Finding[]
   readonly notes: Finding[]
+  /** Number of warnings in `findings`, each of which gives way to an error that would not be kept otherwise. */
+  warningsKept: number
   findingsTotal: number
   errors: number
   /** Number of suspect changes, whether their findings are kept or only counted. */
@@ -34,6 +36,7 @@ export function emptyReport(): Report {
   return {
     findings: [],
     notes: [],
+    warningsKept: 0,
     findingsTotal: 0,
     errors: 0,
     suspects: 0,
@@ -48,22 +51,34 @@ export function addFinding(report: Report, finding: Finding): void {
   report.findingsTotal += 1
   if (finding.severity === 'error') report.errors += 1
   const list = finding.severity === 'info' ? report.notes : report.findings
-  if (list.length >= FINDINGS_MAX) return
+  if (list.length >= FINDINGS_MAX && !mayReplace(report, finding.severity)) return
   const { path, message, of = '' } = finding
   const isLong = [path, message, of].some((text) => text.length > TEXT_MAX_CHARS)
   const reported = isLong ? shortened(finding) : finding
-  if (spend(report.room, 'findings', pathChars(reported))) list.push(cited(reported))
+  const chars = pathChars(reported)
+  while (list.length >= FINDINGS_MAX || chars > report.room.findings) {
+    if (!mayReplace(report, finding.severity)) return
+    dropLastWarning(report)
+  }
+  report.room.findings -= chars
+  list.push(cited(reported))
+  if (reported.severity === 'warning') report.warningsKept += 1
+}
+
+function mayReplace({ warningsKept }: Report, severity: Finding['severity']): boolean {
+  return severity === 'error' && warningsKept > 0
+}
+
+function dropLastWarning(report: Report): void {
+  const at = report.findings.findLastIndex(({ severity }) => severity === 'warning')
+  const [dropped] = report.findings.splice(at, 1)
+  report.warningsKept -= 1
+  if (dropped !== undefined) report.room.findings += pathChars(dropped)
 }
 
 /** Characters of the paths of a finding. */
 export function pathChars({ path, supersede, of = '' }: Finding): number {
   return path.length * (supersede === undefined ? 1 : 2) + of.length
-}
-
-function spend(room: Report['room'], of: keyof Report['room'], chars: number): boolean {
-  if (chars > room[of]) return false
-  room[of] -= chars
-  return true
 }
 
 /** Shortens the path to as many leading tokens as fit. The shortened path is not the whole place, so it is not offered as an entry for `supersedes`. */
@@ -77,9 +92,9 @@ function shortened({ supersede, of, ...rest }: Finding): Finding {
   return { ...finding, path: path.slice(0, end), message: `${TOO_LONG}${text}` }
 }
 
-/** Whether one more error or warning would be kept rather than only counted. */
-export function hasRoom({ findings }: Report): boolean {
-  return findings.length < FINDINGS_MAX
+/** Whether one more finding of this severity would be kept rather than only counted. */
+export function hasRoom(report: Report, severity: Finding['severity']): boolean {
+  return report.findings.length < FINDINGS_MAX || mayReplace(report, severity)
 }
 
 /** Counts an error or a warning without keeping it. */
@@ -99,7 +114,9 @@ export function addDifference(report: Report, kind: keyof Diff, place: readonly 
   if (list.length >= DIFF_MAX) return
   let chars = 0
   for (const token of place) chars += typeof token === 'string' ? token.length : 1
-  if (chars <= TEXT_MAX_CHARS && spend(report.room, 'diff', chars)) list.push(formatPointer(place))
+  if (chars > TEXT_MAX_CHARS || chars > report.room.diff) return
+  report.room.diff -= chars
+  list.push(formatPointer(place))
 }
 
 function cited(finding: Finding): Finding {

@@ -191,8 +191,18 @@ queries(
     const found = await askAll(test.ledger, 'would-refuse')
     assert.equal(pick(found, 'agent', 'verdict', 'marks'), [['b', 'accepted', ['suspect', 'would-refuse']]])
     assert.equal(await askAll(test.ledger, 'rejections'), [])
+    const twin = drive(test, 'refusing')
+    await twin.start()
+    ok(await twin.hand('a', doubtful('B22')))
+    assert.not.ok((await twin.hand('b', doubtful('C31', 50))).ok)
+    assert.equal(pick(await askAll(test.ledger, 'rejections'), 'run', 'agent'), [['refusing', 'b']])
+    assert.equal(pick(await askAll(test.ledger, 'would-refuse'), 'run'), [['r']])
     const handed = await askAll(test.ledger, 'events', { filter: { types: ['EnvelopeAccepted'] } })
-    assert.equal(pick(handed, 'marks'), [[undefined], [['suspect', 'would-refuse']]])
+    assert.equal(pick(handed, 'run', 'marks'), [
+      ['r', undefined],
+      ['r', ['suspect', 'would-refuse']],
+      ['refusing', undefined],
+    ])
   },
 )
 

@@ -1,4 +1,5 @@
 /** @module Declarations of moving places that an agent makes with its handoff: which are in force, and why the others are not (JUD-45). */
+import { keyWords } from '../../../../projections/key-words.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { Declaration, Move } from '../../../../schemas/place-policy.ts'
@@ -6,7 +7,9 @@ import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import { isPlacePointer, MOVE_KINDS } from '../../../../schemas/value-forms.ts'
 import { type PlaceRules, rootRules, rulesBelow } from '../established/place-rules.ts'
 import type { IsEvident } from '../grounding/evident.ts'
+import { isSentence } from '../lists/match-scalars.ts'
 import { readTime } from '../meaning/dates.ts'
+import { isClockKey, isCounterKey, isCountingKey } from '../meaning/rising.ts'
 import { addFinding, type Report } from '../report.ts'
 import { isPlainReason } from '../supersedes.ts'
 import { isWhole, type Trunk, topKey } from '../trunk.ts'
@@ -177,24 +180,31 @@ function isMeasure(value: Json): boolean {
   return typeof value === 'number' || (typeof value === 'string' && /\d/.test(value))
 }
 
-/** An agent may declare gauges, cursors and flags (`done`) only for values it established itself, and other kinds only if no tool answered the value. */
+/** An agent may declare most kinds only for values it established itself, and what remains only if no tool answered the value. */
 function rightFault(
   place: readonly string[],
   value: Json,
   as: Move['as'],
   { isEvident, establishedBy, agent }: DeclarationRights,
 ): string | undefined {
-  if (as === 'gauge' || as === 'cursor' || as === 'done') {
-    const owner = establishedBy(place)
-    return owner === agent
-      ? undefined
-      : `it was established by ${owner === '' ? 'the start of the run' : owner}, not by this agent`
-  }
+  const owner = establishedBy(place)
+  if (owner !== agent && !isSharedBook(place, value, as))
+    return `it was established by ${owner === '' ? 'the start of the run' : owner}, not by this agent`
+  if (as === 'gauge' || as === 'cursor' || as === 'done') return undefined
   return leavesBelow(place, value).some(([at, before]) =>
     isEvident({ kind: 'removed', place: at, before, after: undefined }),
   )
     ? 'a recorded result has this value'
     : undefined
+}
+
+/** Whether a value is bookkeeping that agents continue for one another: a log, prose, or a number or time whose key says that it counts or is a clock. */
+function isSharedBook(place: readonly string[], value: Json, as: Move['as']): boolean {
+  const words = keyWords(place.at(-1) ?? '')
+  if (as === 'counter') return isCounterKey(words) || isCountingKey(words)
+  if (as === 'clock') return isClockKey(words)
+  if (as === 'text') return typeof value === 'string' && isSentence(value)
+  return as === 'log' || as === 'derived'
 }
 
 function leavesBelow(place: readonly string[], value: Json): (readonly [readonly string[], Json])[] {

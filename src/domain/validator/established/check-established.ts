@@ -8,7 +8,7 @@ import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import { compareOther } from '../compare-other.ts'
 import { derivedIn } from '../explained/derived.ts'
-import { isSaidOnce, movedAmong } from '../explained/moved.ts'
+import { movedAmong, saidOnceIn } from '../explained/moved.ts'
 import { weaklyIn } from '../explained/weak.ts'
 import { type LeftWords, leftWordsOf } from '../grounding/left-words.ts'
 import { placeKind } from '../meaning/place-kind.ts'
@@ -145,7 +145,8 @@ function explainedAmong(
 ): (change: Change) => boolean {
   const moved = movedAmong(documents.before, changes, gains)
   const isDerived = derivedIn(documents)
-  return (change) => moved.has(change) || isDerived(change) || isSaidOnce(change, documents.after)
+  const isSaidOnce = saidOnceIn(documents.after)
+  return (change) => moved.has(change) || isDerived(change) || isSaidOnce(change)
 }
 
 function* checkGains({ input, gains, report, pauses }: Judging, isProtected: (key: string) => boolean): Paced<void> {

@@ -79,7 +79,8 @@ function refuseChange(change: Change, judge: ChangeJudge, isSuperseded: boolean)
   if (outcome === 'usual') return
   const isSuspect = outcome === 'suspect'
   if (isSuspect) report.suspects += 1
-  if (!hasRoom(report)) countFinding(report, isSuspect && policy.suspect !== 'refuse' ? 'warning' : 'error')
+  const severity = isSuspect && policy.suspect !== 'refuse' ? 'warning' : 'error'
+  if (!hasRoom(report, severity)) countFinding(report, severity)
   else if (isSuspect) addFinding(report, asSuspect(refusal(change, isSuperseded, judge), policy))
   else addFinding(report, refusal(change, isSuperseded, judge))
 }

@@ -17,16 +17,31 @@ const COLUMNS_MAX = 16
 
 type Numbers = ReadonlyMap<string, number>
 
+interface Column {
+  readonly sum: number
+  readonly length: number
+}
+
+/** What is read of an object once, for all changes of its members. */
+interface Holder {
+  /** Steps charged for each look at it. */
+  readonly steps: number
+  readonly lists: ReadonlyMap<string, readonly Json[]>
+  /** Numbers of the first siblings; one more than are tried, because the changed one is not its own operand. */
+  readonly numbers: readonly (readonly [string, number])[]
+}
+
 /** Returns a check for single changes. Its total work is bounded; once the limit is reached, further changes count as not derived. */
 export function derivedIn(documents: Documents): (change: Change) => boolean {
   let stepsLeft = STEPS_MAX
+  const known = new Map<JsonObject, Holder>()
   return ({ kind, place, afterPlace, before, after }) => {
     if (kind !== 'changed' || typeof before !== 'number' || typeof after !== 'number' || afterPlace === undefined)
       return false
     if (stepsLeft < 0) return false
-    const [was, is] = [holderOf(documents.before, place), holderOf(documents.after, afterPlace)]
+    const [was, is] = [holderOf(documents.before, place, known), holderOf(documents.after, afterPlace, known)]
     if (was === undefined || is === undefined) return false
-    stepsLeft -= stepsOf(was) + stepsOf(is)
+    stepsLeft -= was.steps + is.steps
     if (stepsLeft < 0) return false
     const key = `${place.at(-1)}`
     const numbers = [numbersIn(was, key), numbersIn(is, key)] as const
@@ -34,69 +49,88 @@ export function derivedIn(documents: Documents): (change: Change) => boolean {
   }
 }
 
-function stepsOf(holder: JsonObject): number {
-  return Object.values(holder).reduce<number>(
-    (steps, value) => steps + (Array.isArray(value) ? value.length * COLUMNS_MAX : 1),
-    SIBLINGS_MAX * SIBLINGS_MAX,
-  )
+function holderOf(document: JsonObject, place: readonly Token[], known: Map<JsonObject, Holder>): Holder | undefined {
+  const value = valueAt(document, place.slice(0, -1).map(String))
+  if (value === undefined || !isJsonObject(value)) return undefined
+  const holder = known.get(value) ?? readHolder(value)
+  known.set(value, holder)
+  return holder
 }
 
-function holderOf(document: JsonObject, place: readonly Token[]): JsonObject | undefined {
-  const holder = valueAt(document, place.slice(0, -1).map(String))
-  return holder !== undefined && isJsonObject(holder) ? holder : undefined
+function readHolder(holder: JsonObject): Holder {
+  let steps = SIBLINGS_MAX * SIBLINGS_MAX
+  const lists = new Map<string, readonly Json[]>()
+  const numbers: [string, number][] = []
+  for (const [key, value] of Object.entries(holder)) {
+    if (Array.isArray(value)) lists.set(key, value)
+    else if (typeof value === 'number' && numbers.length <= SIBLINGS_MAX) numbers.push([key, value])
+    steps += Array.isArray(value) ? value.length * COLUMNS_MAX : 1
+  }
+  return { steps, lists, numbers }
 }
 
 /** Whether the number was and is the count, sum or mean of a sibling list that has changed. */
-function isAggregate(
-  [before, was]: readonly [number, JsonObject],
-  [after, is]: readonly [number, JsonObject],
-): boolean {
-  return Object.keys(was).some((key) => {
-    const [then, now] = [was[key], is[key]]
-    if (!Array.isArray(then) || !Array.isArray(now) || then.length === 0 || now.length > MEMBERS_MAX) return false
+function isAggregate([before, was]: readonly [number, Holder], [after, is]: readonly [number, Holder]): boolean {
+  for (const [key, then] of was.lists) {
+    const now = is.lists.get(key)
+    if (now === undefined || then.length === 0 || now.length > MEMBERS_MAX) continue
     if (then.length === before && now.length === after) return true
-    return columnsOf(then).some(([column, old]) => {
-      const current = columnsOf(now).find(([name]) => name === column)?.[1]
-      if (current === undefined || sum(old) === sum(current)) return false
-      const isSum = isShown(sum(old), before) && isShown(sum(current), after)
-      return isSum || (isShown(sum(old) / old.length, before) && isShown(sum(current) / current.length, after))
-    })
-  })
+    const current = columnsOf(now)
+    for (const [name, old] of columnsOf(then)) {
+      const column = current.get(name)
+      if (column === undefined || old.sum === column.sum) continue
+      if (isShown(old.sum, before) && isShown(column.sum, after)) return true
+      if (isShown(old.sum / old.length, before) && isShown(column.sum / column.length, after)) return true
+    }
+  }
+  return false
 }
 
-/** Whether a number is the sum or mean of a sibling list. A change that breaks this relation is not usual. */
-export function isTotalBeside(value: number, holder: JsonObject): boolean {
-  return Object.values(holder).some(
-    (list) =>
-      Array.isArray(list) &&
-      list.length > 1 &&
-      list.length <= MEMBERS_MAX &&
-      columnsOf(list).some(([, column]) =>
-        [sum(column), sum(column) / column.length].some((total) => isShown(total, value)),
-      ),
-  )
+/** Returns whether a number is the sum or mean of a list in the object. A change that breaks this relation is not usual. */
+export function totalsBeside(holder: JsonObject): (value: number) => boolean {
+  const totals = Object.values(holder)
+    .filter((list) => Array.isArray(list) && list.length > 1 && list.length <= MEMBERS_MAX)
+    .flatMap((list) => [...columnsOf(list as readonly Json[]).values()])
+    .flatMap(({ sum, length }) => [sum, sum / length])
+    .filter(Number.isFinite)
+    .sort((a, b) => a - b)
+  return (value) => {
+    for (let at = firstAtLeast(totals, value - 1); at < totals.length && (totals[at] as number) <= value + 1; at++)
+      if (isShown(totals[at] as number, value)) return true
+    return false
+  }
 }
 
-/** The numbers of a list of numbers, or the columns of numbers that every member has under one name. */
-function columnsOf(list: readonly Json[]): readonly (readonly [string, readonly number[]])[] {
-  if (list.every((member) => typeof member === 'number')) return [['', list]]
+/** The index of the first of the sorted numbers that is at least `least`. */
+function firstAtLeast(sorted: readonly number[], least: number): number {
+  let [from, to] = [0, sorted.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((sorted[middle] as number) < least) from = middle + 1
+    else to = middle
+  }
+  return from
+}
+
+/** A list of numbers as one column without a name, or the columns of numbers that every member has under one name. */
+function columnsOf(list: readonly Json[]): ReadonlyMap<string, Column> {
+  const columns = new Map<string, Column>()
+  if (list.every((member) => typeof member === 'number')) return columns.set('', columnOf(list))
   const [first] = list
-  if (first === undefined || !isJsonObject(first)) return []
-  return Object.keys(first)
-    .slice(0, COLUMNS_MAX)
-    .flatMap((key) => {
-      const column = list.map((member) => (isJsonObject(member) ? member[key] : undefined))
-      return column.every((value) => typeof value === 'number') ? [[key, column] as const] : []
-    })
+  if (first === undefined || !isJsonObject(first)) return columns
+  for (const key of Object.keys(first).slice(0, COLUMNS_MAX)) {
+    const column = list.map((member) => (isJsonObject(member) ? member[key] : undefined))
+    if (column.every((value) => typeof value === 'number')) columns.set(key, columnOf(column))
+  }
+  return columns
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
+function columnOf(numbers: readonly number[]): Column {
+  return { sum: numbers.reduce((total, number) => total + number, 0), length: numbers.length }
 }
 
-function numbersIn(holder: JsonObject, but: string): Numbers {
-  const numbers = Object.entries(holder).filter(([key, value]) => key !== but && typeof value === 'number')
-  return new Map(numbers.slice(0, SIBLINGS_MAX) as [string, number][])
+function numbersIn({ numbers }: Holder, but: string): Numbers {
+  return new Map(numbers.filter(([key]) => key !== but).slice(0, SIBLINGS_MAX))
 }
 
 const OPERATIONS: readonly ((a: number, b: number) => number)[] = [

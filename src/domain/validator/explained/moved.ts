@@ -5,13 +5,14 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference, listIdentity } from '../../../../projections/list-identity.ts'
 import { plainLower, plainText } from '../../../../projections/plain-text.ts'
-import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { Change, Gain } from '../established/changes.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity, readQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, type Scalar, scalarText } from '../meaning/scalars.ts'
 import { type Quantity, readUnit, type Unit } from '../meaning/units.ts'
+import { canonicalText } from '../report.ts'
 
 interface Leaf {
   readonly parent: string
@@ -31,12 +32,17 @@ const NAME_KEYS_MAX = 8
 const SMALL_NUMBER = 10
 const TEXT_MIN_CHARS = 3
 
-/** Whether a removed list member was a duplicate: it has an id, and an equal member remains in the list. */
-export function isSaidOnce({ kind, place, before }: Change, after: JsonObject): boolean {
-  if (kind !== 'removed' || typeof place.at(-1) !== 'number' || !isJsonObject(before)) return false
-  const list = valueAt(after, place.slice(0, -1).map(String))
-  if (!Array.isArray(list) || list.length > LEAVES_MAX || !Object.keys(before).some(isReference)) return false
-  return list.some((member) => isEqual(member as Json, before))
+/** Returns whether a removed list member was a duplicate: it has an id, and an equal member remains in the list. */
+export function saidOnceIn(after: JsonObject): (change: Change) => boolean {
+  const members = new Map<Json, ReadonlySet<string>>()
+  return ({ kind, place, before }) => {
+    if (kind !== 'removed' || typeof place.at(-1) !== 'number' || !isJsonObject(before)) return false
+    const list = valueAt(after, place.slice(0, -1).map(String))
+    if (!Array.isArray(list) || list.length > LEAVES_MAX || !Object.keys(before).some(isReference)) return false
+    const texts = members.get(list) ?? new Set(list.map(canonicalText))
+    members.set(list, texts)
+    return texts.has(canonicalText(before))
+  }
 }
 
 /** Changes whose established value is found, as a whole, among the added values. */
@@ -94,20 +100,25 @@ function counterpartsOf(
   free: ReadonlySet<Leaf>,
 ): ReadonlySet<Leaf> | undefined {
   const taken = new Set<Leaf>()
+  // Where to go on among the leaves of one signature: those before are taken.
+  const next = new Map<string, number>()
   for (const { signature } of leaves) {
-    const found = bySignature.get(signature)?.find((each) => free.has(each) && !taken.has(each))
+    const candidates = bySignature.get(signature) ?? []
+    let at = next.get(signature) ?? 0
+    while (at < candidates.length && !free.has(candidates[at] as Leaf)) at += 1
+    const found = candidates[at]
     if (found === undefined) return undefined
     taken.add(found)
+    next.set(signature, at + 1)
   }
   return taken.size === 0 ? undefined : taken
 }
 
 /** Removed scalars whose value is now under another key of the same object, or under the same key at another place. Only unambiguous pairs count. */
 function renamed(gone: readonly Change[], free: ReadonlySet<Leaf>, before: JsonObject): readonly Change[] {
-  const scalars = gone
-    .filter((change) => change.kind === 'removed' && isTelling(change.before))
-    .flatMap((change) => leavesOf(change.before, change.place).map((leaf) => ({ change, leaf })))
-  if (scalars.length === 0 || free.size === 0 || scalars.length + free.size > RENAMED_MAX) return []
+  const removed = gone.filter((change) => change.kind === 'removed' && isTelling(change.before))
+  if (removed.length === 0 || free.size === 0 || removed.length + free.size > RENAMED_MAX) return []
+  const scalars = removed.flatMap((change) => leavesOf(change.before, change.place).map((leaf) => ({ change, leaf })))
   const found: Change[] = []
   for (const by of [({ parent }: Leaf) => parent, ({ key }: Leaf) => keyWords(key).join(' ')]) {
     const candidates = grouped(free, by)
@@ -174,8 +185,6 @@ interface Visited {
 }
 
 function visit(value: Json, at: Visited, leaves: Leaf[]): void {
-  // At most one leaf more than the limit is collected; a value that is cut off finds no counterpart.
-  if (leaves.length > LEAVES_MAX) return
   if (typeof value !== 'object' || value === null) {
     const key = `${at.place.findLast((token) => typeof token === 'string') ?? ''}`
     const text = scalarText(value, placeKind(key, false))
@@ -187,6 +196,8 @@ function visit(value: Json, at: Visited, leaves: Leaf[]): void {
   const isList = Array.isArray(value)
   const identity = isList ? nameKeyOf(value as readonly Json[], `${at.place.at(-1) ?? ''}`) : undefined
   for (const [token, member] of isList ? value.entries() : Object.entries(value)) {
+    // At most one leaf more than the limit is collected; a value that is cut off finds no counterpart.
+    if (leaves.length > LEAVES_MAX) return
     at.place.push(token)
     visit(member as Json, { place: at.place, ...namedBelow(token, member as Json, { at, identity }) }, leaves)
     at.place.pop()

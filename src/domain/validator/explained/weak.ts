@@ -7,7 +7,7 @@ import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { Change } from '../established/changes.ts'
 import { readTime } from '../meaning/dates.ts'
 import { isCountingKey } from '../meaning/rising.ts'
-import { isTotalBeside } from './derived.ts'
+import { totalsBeside } from './derived.ts'
 
 interface Documents {
   readonly before: JsonObject
@@ -31,14 +31,14 @@ const DONE: ReadonlySet<string> = new Set(
 
 export function weaklyIn(documents: Documents): (change: Change) => Usual | undefined {
   let names: ReadonlySet<string> | undefined
-  const moved = new Map<JsonObject, ReadonlySet<string>>()
+  const known = new Map<JsonObject, Beside>()
   return (change) => {
     const { kind, place, before, after } = change
     if (kind !== 'changed') return undefined
     const key = `${place.findLast((token) => typeof token === 'string') ?? ''}`
     if (before === false && after === true) return DONE.has(keyWords(key).at(-1) ?? '') ? 'plainly' : 'perhaps'
     if (typeof before === 'number' && typeof after === 'number') {
-      const isUsual = (after > before && isCountingKey(keyWords(key))) || hasMovedBeside(change, documents, moved)
+      const isUsual = (after > before && isCountingKey(keyWords(key))) || hasMovedBeside(change, documents, known)
       return isUsual ? 'plainly' : undefined
     }
     // A member of a list of names is part of the list, not a reference.
@@ -49,30 +49,43 @@ export function weaklyIn(documents: Documents): (change: Change) => Usual | unde
   }
 }
 
-/** Whether a sibling moved on: a clock that is later now, or a log that has grown. */
+/** What is read of an object once, for all changes of its members. */
+interface Beside {
+  /** Keys of members that moved on: clocks that are later now, and logs that have grown. */
+  readonly moved: ReadonlySet<string>
+  readonly isTotal: (value: number) => boolean
+  readonly lengths: ReadonlySet<number>
+}
+
+/** Whether a sibling moved on, and the number did not break with a total or a count. */
 function hasMovedBeside(
   { place, afterPlace, before }: Change,
   documents: Documents,
-  known: Map<JsonObject, ReadonlySet<string>>,
+  known: Map<JsonObject, Beside>,
 ): boolean {
   const [was, is] = [holderOf(documents.before, place), holderOf(documents.after, afterPlace ?? place)]
   if (was === undefined || is === undefined) return false
-  const moved = known.get(was) ?? movedKeys(was, is)
-  known.set(was, moved)
+  const beside = known.get(was) ?? besideIn(was, is)
+  known.set(was, beside)
+  const { moved, isTotal, lengths } = beside
+  const key = `${place.at(-1)}`
   if (moved.size > 0 && typeof before === 'number') {
-    if (isTotalBeside(before, was) || (saysCount(`${place.at(-1)}`) && isLengthBeside(before, was))) return false
+    if (isTotal(before) || (saysCount(key) && lengths.has(before))) return false
   }
-  return moved.size > (moved.has(`${place.at(-1)}`) ? 1 : 0)
+  return moved.size > (moved.has(key) ? 1 : 0)
+}
+
+function besideIn(was: JsonObject, is: JsonObject): Beside {
+  const moved = movedKeys(was, is)
+  if (moved.size === 0) return { moved, isTotal: () => false, lengths: new Set() }
+  const lists = Object.values(was).filter((value) => Array.isArray(value))
+  return { moved, isTotal: totalsBeside(was), lengths: new Set(lists.map(({ length }) => length)) }
 }
 
 const COUNTS: ReadonlySet<string> = new Set(['count', 'counts', 'number', 'num', 'total'])
 
 function saysCount(key: string): boolean {
   return keyWords(key).some((word) => COUNTS.has(word))
-}
-
-function isLengthBeside(value: number, holder: JsonObject): boolean {
-  return Object.values(holder).some((list) => Array.isArray(list) && list.length === value)
 }
 
 function movedKeys(was: JsonObject, is: JsonObject): ReadonlySet<string> {

@@ -6,7 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/js
 import type { Paced } from '../../paced.ts'
 import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
 import { isSameScalar } from '../meaning/scalars.ts'
-import { objectSignature, type Signatures, signatureOf } from '../meaning/signature.ts'
+import { hasReadMoving, objectSignature, type Signatures, signatureOf } from '../meaning/signature.ts'
 import { pushTo } from './match-scalars.ts'
 
 export interface ObjectLists {
@@ -130,23 +130,27 @@ function isTimeKey(key: string): boolean {
 function* pairByContent(search: Search): Paced<void> {
   const { kind, known, before } = search.lists
   yield* readAll(search)
-  const full = (member: JsonObject): number => signatureOf(member, kind, known)
-  const stable = (member: JsonObject): number =>
-    objectSignature(member, { kind, known, counts: (key) => !placeKind(key, false).isMoving })
-  for (const sign of [full, stable]) {
-    if (search.lost.length === 0 || search.gained.length === 0) return
-    pairByText(search, sign, sign)
+  pairBySignature(search, { sign: (member) => signatureOf(member, kind, known) })
+  if (isLong(search)) yield
+  const isStable = (key: string): boolean => !placeKind(key, false).isMoving
+  if (hasReadMoving(known)) {
+    pairBySignature(search, { sign: (member) => objectSignature(member, { kind, known, counts: isStable }) })
     if (isLong(search)) yield
   }
+  if (search.lost.length === 0 || search.gained.length === 0) return
   const shapes = new Map<string, number[]>()
   for (const place of search.lost) pushTo(shapes, shapeOf(before[place] as JsonObject), place)
   const largest = [...shapes.values()].toSorted((a, b) => b.length - a.length || (a[0] as number) - (b[0] as number))
   for (const places of largest.slice(0, SHAPES_MAX)) {
-    const keys = new Set(Object.keys(before[places[0] as number] as JsonObject))
+    const first = before[places[0] as number] as JsonObject
+    const keys = new Set(Object.keys(first).filter(isStable))
+    const told = [...keys].filter((key) => first[key] !== null)
     const sign = (member: JsonObject): number =>
-      objectSignature(member, { kind, known, counts: (key) => keys.has(key) && !placeKind(key, false).isMoving })
-    const within = new Set(places)
-    pairByText(search, sign, sign, within)
+      objectSignature(member, { kind, known, counts: (key) => keys.has(key) })
+    // Members without additional keys were matched by content already.
+    const isLarger = (member: JsonObject): boolean =>
+      Object.keys(member).length > told.length && told.every((key) => Object.hasOwn(member, key))
+    pairBySignature(search, { sign, within: new Set(places), isCandidate: isLarger })
     if (isLong(search)) yield
   }
 }
@@ -172,18 +176,24 @@ function shapeOf(member: JsonObject): string {
     .join('\n')
 }
 
-function pairByText(
-  search: Search,
-  ofBefore: (member: JsonObject) => number,
-  ofAfter: (member: JsonObject) => number,
-  within?: ReadonlySet<number>,
-): void {
+interface BySignature {
+  readonly sign: (member: JsonObject) => number
+  /** Indexes in `before` of the members to be matched, and which members of `after` may be counterparts; if absent, all. */
+  readonly within?: ReadonlySet<number>
+  readonly isCandidate?: (member: JsonObject) => boolean
+}
+
+function pairBySignature(search: Search, { sign, within, isCandidate = () => true }: BySignature): void {
   const { before, after } = search.lists
   const index = new Map<number, number[]>()
-  for (const place of search.gained.toReversed()) pushTo(index, ofAfter(after[place] as JsonObject), place)
+  for (const place of search.gained.toReversed()) {
+    const member = after[place] as JsonObject
+    if (isCandidate(member)) pushTo(index, sign(member), place)
+  }
+  if (index.size === 0) return
   pairUp(search, (place) => {
     if (within?.has(place) === false) return undefined
-    return index.get(ofBefore(before[place] as JsonObject))?.pop()
+    return index.get(sign(before[place] as JsonObject))?.pop()
   })
 }
 

@@ -29,18 +29,20 @@ export interface ScalarLists {
 }
 
 export function* matchScalars(lists: ScalarLists): Paced<ScalarMatch> {
-  const { before, after, known } = lists
-  const bag = new Map<number | string, number[]>()
-  for (const [place, member] of after.entries()) {
-    if (!isJsonObject(member)) pushTo(bag, signatureText(member, lists), place)
+  const { before, after, kind, known } = lists
+  const bag = new Map<number, number[]>()
+  for (let place = 0; place < after.length; place++) {
+    const member = after[place] as Json
+    if (!isJsonObject(member)) pushTo(bag, signatureOf(member, kind, known), place)
     if (known.pauses.due()) yield
   }
   const used = new Set<number>()
   const lost: number[] = []
-  for (const [place, member] of before.entries()) {
+  for (let place = 0; place < before.length; place++) {
+    const member = before[place] as Json
     if (known.pauses.due()) yield
     if (isJsonObject(member)) continue
-    const places = bag.get(signatureText(member, lists))
+    const places = bag.get(signatureOf(member, kind, known))
     const counterpart = places === undefined || !isSetMember(member, lists) ? places?.pop() : places[0]
     if (counterpart !== undefined) used.add(counterpart)
     else if (member !== null) lost.push(place)
@@ -53,10 +55,6 @@ export function* matchScalars(lists: ScalarLists): Paced<ScalarMatch> {
   return { lost: lost.filter((place) => !promoted.has(place)), gained, promoted: new Set(promoted.values()) }
 }
 
-function signatureText(member: Json, { kind, known }: ScalarLists): number {
-  return signatureOf(member, kind, known)
-}
-
 /** Whether repeats of the member have no meaning: true for names and sentences, false for numbers and short texts. */
 function isSetMember(member: Json, { kind, declared }: ScalarLists): boolean {
   if (declared !== undefined) return declared === 'set'
@@ -64,7 +62,8 @@ function isSetMember(member: Json, { kind, declared }: ScalarLists): boolean {
   return kind.isEntities || SETS.has(kind.words.at(-1) ?? '') || isSentence(member)
 }
 
-function isSentence(text: string): boolean {
+/** Whether the text has at least three words. */
+export function isSentence(text: string): boolean {
   const first = text.indexOf(' ')
   return first > 0 && text.indexOf(' ', first + 1) > 0
 }

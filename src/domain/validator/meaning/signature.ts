@@ -12,8 +12,14 @@ import { type Scalar, scalarText } from './scalars.ts'
 export interface Signatures {
   readonly containers: Map<object, number>
   readonly texts: Map<PlaceKind, Map<string, number>>
-  readonly keys: Map<string, number>
+  /** By key, below `entities` and elsewhere. */
+  readonly keys: readonly [elsewhere: Map<string, KeyReading>, entities: Map<string, KeyReading>]
   readonly pauses: Pauses
+}
+
+interface KeyReading {
+  readonly signature: number
+  readonly kind: PlaceKind
 }
 
 /** Steps per scalar that is read, and per character of it. */
@@ -21,7 +27,12 @@ const SCALAR_STEPS = 10
 const CHARACTER_STEPS = 0.05
 
 export function noSignatures(pauses: Pauses): Signatures {
-  return { containers: new Map(), texts: new Map(), keys: new Map(), pauses }
+  return { containers: new Map(), texts: new Map(), keys: [new Map(), new Map()], pauses }
+}
+
+/** Whether the key of a state, a clock or a counter was read so far. */
+export function hasReadMoving({ keys }: Signatures): boolean {
+  return keys.some((readings) => [...readings.values()].some(({ kind }) => kind.isMoving))
 }
 
 export function signatureOf(value: Json, kind: PlaceKind, known: Signatures): number {
@@ -47,8 +58,8 @@ export function objectSignature(
   for (const key of keys) {
     const member = value[key] as Json
     if (member === null || counts?.(key) === false) continue
-    const below = placeKind(key, kind.isEntities)
-    sum = add(sum, mix(keySignature(key, known), signatureOf(member, below, known)))
+    const below = readKey(key, kind.isEntities, known)
+    sum = add(sum, mix(below.signature, signatureOf(member, below.kind, known)))
   }
   return sum
 }
@@ -64,12 +75,13 @@ function listSignature(list: readonly Json[], kind: PlaceKind, known: Signatures
   return sum
 }
 
-function keySignature(key: string, { keys }: Signatures): number {
-  const made = keys.get(key)
+function readKey(key: string, isEntities: boolean, { keys }: Signatures): KeyReading {
+  const readings = keys[isEntities ? 1 : 0]
+  const made = readings.get(key)
   if (made !== undefined) return made
-  const signature = hashText(key)
-  keys.set(key, signature)
-  return signature
+  const reading = { signature: hashText(key), kind: placeKind(key, isEntities) }
+  readings.set(key, reading)
+  return reading
 }
 
 function scalarSignature(value: Scalar, kind: PlaceKind, { texts, pauses }: Signatures): number {

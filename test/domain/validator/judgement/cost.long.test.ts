@@ -54,6 +54,30 @@ const HOSTILE: Readonly<Record<string, () => readonly [Json, Json]>> = {
     const items = many(10_000, (i) => ({ a: i }))
     return [{ items }, { items, ...keys(2000, (i) => [`items_total_a${i}`, i]) }]
   },
+  'numbers beside a log': () => {
+    const numbers = (by: number): JsonObject => keys(15_000, (i) => [`b${i}`, i * by + 100])
+    return [
+      { log: [1], ...numbers(1) },
+      { log: [1, 2], ...numbers(3) },
+    ]
+  },
+  'numbers beside lists and a log': () => {
+    const lists = keys(5000, (i) => [`l${i}`, [i, i * 7]])
+    const numbers = (by: number): JsonObject => keys(5000, (i) => [`b${i}`, i * by + 100.5])
+    return [
+      { log: [1], ...lists, ...numbers(1) },
+      { log: [1, 2], ...lists, ...numbers(3) },
+    ]
+  },
+  'members that are gone': () => [
+    many(12_000, (i) => ({ v: 1, id: `a${i}` })),
+    many(3900, (i) => ({ v: 1, id: `b${i}` })),
+  ],
+  'members alike, nested otherwise': () => [
+    { x: { w: many(12_000, () => ({ k: 1 })) } },
+    { w: { x: many(12_000, () => ({ k: 1 })) } },
+  ],
+  'rows in rows': () => [many(9000, (i) => [[i, `a${i}`], [i + 1]]), many(9000, (i) => [[i, `b${i}`], [i + 2]])],
   'texts full of dates': () => ['2024-05-01 '.repeat(20_000), '2024-05-02 '.repeat(20_000)],
   'texts full of groups': () => ['1,'.repeat(100_000), `${'1 '.repeat(100_000)}x`],
   'lists in lists': () => {
@@ -84,6 +108,29 @@ for (const [what, make] of Object.entries(HOSTILE)) {
     assert.ok(leastMs < CPU_MAX_MS, `${leastMs} ms of CPU`)
   })
 }
+
+/** How often an object beside many changes is looked through, and a member of a list beside many that are gone. */
+function looksBeside(changes: number): readonly number[] {
+  const looks = [0, 0]
+  const watched = (object: JsonObject, i: 0 | 1): JsonObject =>
+    new Proxy(object, {
+      ownKeys: (target) => {
+        looks[i] = (looks[i] ?? 0) + 1
+        return Reflect.ownKeys(target)
+      },
+    })
+  const order = (by: number): JsonObject => object(changes, (i) => [`b${i}`, i * by + 100])
+  const rows = list(changes, (i): JsonObject => ({ v: 1, id: `a${i}` }))
+  const before = { order: watched({ log: [1], ...order(1) }, 0), rows: [{ v: 1, id: 'kept' }, ...rows] }
+  const after = { order: { log: [1, 2], ...order(3) }, rows: [watched({ v: 1, id: 'kept' }, 1)] }
+  const { findingsTotal } = validateHandoff({ before, after, policy })
+  assert.ok(findingsTotal >= changes, `${findingsTotal}`)
+  return looks
+}
+
+test('what changes are held against is looked through as often beside two thousand changes as beside twenty (JUD-103)', () => {
+  assert.equal(looksBeside(2000), looksBeside(20))
+})
 
 /** Steps between two pauses, at most: some 20 ms on a slow machine. */
 const PIECE_MAX_STEPS = 200_000

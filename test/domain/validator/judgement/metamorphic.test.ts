@@ -1,5 +1,5 @@
 /** What says the same is judged the same: wrapped, beside something else, in another order, in another spelling of Unicode, twice. */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
@@ -9,7 +9,7 @@ import { evidenceOfLine } from '../../../../src/domain/validator/line-evidence.t
 import type { Supersession } from '../../../../src/domain/validator/supersedes.ts'
 import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
 import { rounds } from '../../../support/rounds.ts'
-import { innocentSteps, spoiltSteps } from './bookkeeping/steps.ts'
+import { ALL_SETS } from './all-sets.ts'
 
 const test = suite('judgement: what says the same')
 
@@ -20,17 +20,13 @@ interface Handoff {
   readonly evidence?: Json
 }
 
-const read = (path: string): readonly Handoff[] =>
-  readFileSync(path, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Handoff)
-
 /** Those of the project; and sets that lie beside a checkout, where they do. */
 const SETS: readonly (readonly Handoff[])[] = [
-  ...['judgement', 'handoffs'].map((name) => read(`test/vectors/validator/${name}.jsonl`)),
-  ...['../shared/data/handoffs.jsonl', '../shared/data/handoffs3.jsonl'].filter(existsSync).map(read),
-  [...innocentSteps, ...spoiltSteps] as unknown as readonly Handoff[],
+  readFileSync('test/vectors/validator/handoffs.jsonl', 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Handoff),
+  ...ALL_SETS.values(),
 ]
 /** All of them in the long suite; one of four in the short one, which one is the seed's. */
 const EVERY = rounds(4, 1)
@@ -122,6 +118,22 @@ test('a key that has nothing to do with it, established and kept', () => {
     changed.filter(({ one, two }) => judged(one) !== judged(two)),
     [],
   )
+})
+
+test('a key that has nothing to do with it, under another name', () => {
+  const beside =
+    (key: string) =>
+    (context: JsonObject): JsonObject => ({ ...context, [key]: { kept: 'qv' } })
+  const changed = HANDOFFS.flatMap((handoff) => {
+    if (Object.keys(handoff.before).length === 0) return []
+    return POLICIES.flatMap((policy) => {
+      const [one, two] = ['zz_unrelated', 'yy_of_no_matter'].map((key) =>
+        judge(mapped(handoff, beside(key), String), policy),
+      )
+      return JSON.stringify(one) === JSON.stringify(two) ? [] : [{ policy, handoff, one, two }]
+    })
+  })
+  assert.equal(changed, [])
 })
 
 test('the same text in another normal form of Unicode (NFD)', () => {

@@ -6,7 +6,9 @@ import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { addToolResult, type Evidence, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
 import { underTenantPolicy } from '../../../../src/domain/validator/policy/with-tenant.ts'
 import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
+import { ALL_SETS } from './all-sets.ts'
 import { brokenSteps, innocentSteps, spoiltSteps } from './bookkeeping/steps.ts'
+import { judgeLabelled } from './confusion.ts'
 import { figuresOf } from './outcomes.ts'
 
 const test = suite('judgement: explained, suspect, certain')
@@ -99,6 +101,41 @@ test('more suspects than are kept refuse nothing, and a certain one behind them 
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`f${i}`, i]))
   assert.is(judge({ board: many }, { board: {} }).verdict, 'accept')
   assert.is(judge({ board: many, facts: { z: 1 } }, { board: {}, facts: {} }).verdict, 'reject')
+})
+
+test('an error is among the findings however many warnings came before it, so that a record says what would have been refused (JUD-102)', () => {
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`f${i}`, i]))
+  const [before, after] = [
+    { board: many, facts: { z: 1 } },
+    { board: {}, facts: { z: 2 } },
+  ]
+  const refused = judge(before, after)
+  assert.equal([refused.verdict, refused.findings.length, refused.findingsTotal], ['reject', 100, 301])
+  assert.equal(
+    refused.findings.filter(({ severity }) => severity === 'error').map(({ path }) => path),
+    ['/facts/z'],
+  )
+  const recorded = judge(before, after, { enforce: 'record' })
+  assert.equal(
+    recorded.findings.filter(({ wouldRefuse }) => wouldRefuse).map(({ path }) => path),
+    ['/facts/z'],
+  )
+  assert.equal([recorded.suspectsTotal, recorded.confidence], [refused.suspectsTotal, refused.confidence])
+})
+
+test('over all sets a policy that records accepts all, with the confidence that the refusing one has, and marks just what that refuses (JUD-102)', () => {
+  let marked = 0
+  for (const labelled of [...ALL_SETS.values()].flat()) {
+    for (const suspect of ['record', 'refuse'] as const) {
+      const refusing = judgeLabelled(labelled, resolvePolicy({ suspect }))
+      const recording = judgeLabelled(labelled, resolvePolicy({ suspect, enforce: 'record' }))
+      const wouldRefuse = recording.findings.some((finding) => finding.wouldRefuse === true)
+      assert.equal([recording.verdict, wouldRefuse], ['accept', refusing.verdict === 'reject'], labelled.why)
+      assert.equal([recording.confidence, recording.diff], [refusing.confidence, refusing.diff], labelled.why)
+      if (wouldRefuse) marked += 1
+    }
+  }
+  assert.ok(marked > 1000, `${marked}`)
 })
 
 test('a run recorded before there were suspects is judged as it began: what is unexplained is refused (JUD-38)', () => {
