@@ -16,7 +16,7 @@ import { readScalar } from '../meaning/scalars.ts'
 import { noSignatures } from '../meaning/signature.ts'
 import { isDeclared, outcomesBy } from '../outcome.ts'
 import { addDifference, addFinding, countLeaves, type Report } from '../report.ts'
-import { checkSupersessions, type Supersession } from '../supersedes.ts'
+import { checkSupersessions, type Superseded, type Supersession, supersededTree } from '../supersedes.ts'
 import { type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
 import type { Change, ChangeSink, Excuses, Gain } from './changes.ts'
 import { compareValues } from './compare-values.ts'
@@ -24,7 +24,6 @@ import { judgeChange, judgeEntries, noteDifference } from './judge-change.ts'
 import { declaresPlaces, type PlaceRules, rootRules, rulesBelow } from './place-rules.ts'
 import { checkRestated } from './restated.ts'
 import { shadowedBy } from './shadow-keys.ts'
-import { type Superseded, supersededTree } from './superseded.ts'
 import { checkTotals } from './totals.ts'
 import type { Walk } from './walk.ts'
 
@@ -322,8 +321,7 @@ function checkShadows(
 }
 
 function checkProtection(input: EstablishedInput, isProtected: (key: string) => boolean, report: Report): void {
-  const keys = topKeysOf(input).map(([key]) => key)
-  if (keys.length === 0 || keys.some(isProtected)) return
+  if (!hasTopKey(input, () => true) || hasTopKey(input, isProtected)) return
   const message =
     'none of the established keys is protected, so that nothing could be contradicted: see protect and free in the policy'
   addFinding(report, { rule: 'nothing-protected', severity: 'warning', path: '', message })
@@ -332,19 +330,20 @@ function checkProtection(input: EstablishedInput, isProtected: (key: string) => 
 /** Share of established leaves that were kept; undefined if no established key is protected. */
 export function keptShare(input: EstablishedInput, report: Report): number | undefined {
   const isProtected = protectedBy(input.policy)
-  const all = topKeysOf(input)
-  const kept = all.filter(([key]) => isProtected(key))
-  if (kept.length === 0) return all.length === 0 ? 1 : undefined
+  if (!hasTopKey(input, isProtected)) return hasTopKey(input, () => true) ? undefined : 1
   if (report.lostLeaves === 0) return 1
   let established = 0
-  for (const [, value] of kept) established += countLeaves(value)
+  for (const { before, next } of levelsOf(input.before, input.after, input.trunk)) {
+    const kept = Object.keys(before).filter((key) => key !== next && isProtected(key))
+    for (const key of kept) established += countLeaves(before[key] as Json)
+  }
   return Math.max(0, (established - report.lostLeaves) / established)
 }
 
-/** Established top-level keys with their values. */
-function topKeysOf({ before, after, trunk }: EstablishedInput): readonly (readonly [string, Json])[] {
-  return levelsOf(before, after, trunk).flatMap((level) =>
-    Object.entries(level.before).filter(([key]) => key !== level.next),
+/** Whether a condition holds for an established top-level key. */
+function hasTopKey({ before, after, trunk }: EstablishedInput, holds: (key: string) => boolean): boolean {
+  return levelsOf(before, after, trunk).some((level) =>
+    Object.keys(level.before).some((key) => key !== level.next && holds(key)),
   )
 }
 

@@ -8,7 +8,7 @@ import type { PlaceKind } from '../meaning/place-kind.ts'
 import { isSameScalar, type Scalar } from '../meaning/scalars.ts'
 import { type Signatures, signatureOf } from '../meaning/signature.ts'
 import { rulesBelow } from './place-rules.ts'
-import { type Here, removed, reordered, type Walk } from './walk.ts'
+import { found, type Here, removed, type Walk } from './walk.ts'
 
 type Lists = readonly [readonly Json[], readonly Json[]]
 
@@ -65,7 +65,7 @@ function* keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): Pace
   }
   const { lost } = yield* matchScalars({ before, after, kind: here.kind, known: walk.known, declared: 'bag' })
   if (lost.length > 0) return false
-  reordered(walk, [before, after], here)
+  found('reordered', walk, [before, after], here)
   return true
 }
 
@@ -136,7 +136,7 @@ function checkObjectOrder(
   let last = -1
   for (const [, j] of pairs) {
     if (j < last) {
-      reordered(walk, [before, after], here)
+      found('reordered', walk, [before, after], here)
       return
     }
     last = j

@@ -13,7 +13,7 @@ import { compareLists } from './compare-lists.ts'
 import { isReturn, mayMove } from './moves.ts'
 import { rulesBelow } from './place-rules.ts'
 import { shadowedBy } from './shadow-keys.ts'
-import { changed, type Here, removed, returned, type Walk } from './walk.ts'
+import { found, type Here, removed, type Walk } from './walk.ts'
 
 /** Steps per member that differs, and per member that is gained. */
 const MEMBER_STEPS = 10
@@ -32,7 +32,7 @@ function compareOthers(walk: Walk, [a, b]: readonly [Json, Json], here: Here): v
   if (establishesNothing(a, b)) walk.sink.modified(walk.place)
   else if (typeof a === 'object') compareWithText(walk, [a as JsonObject, b], here)
   else if (isJsonObject(b)) comparePromoted(walk, [a, b], here)
-  else if (Array.isArray(b)) changed(walk, [a, b], here)
+  else if (Array.isArray(b)) found('changed', walk, [a, b], here)
   else compareScalars(walk, [a, b as Scalar], here)
 }
 
@@ -52,24 +52,25 @@ function compareScalars(walk: Walk, [a, b]: readonly [Scalar, Scalar], here: Her
   const isKept = keepsKind(walk, [a, b], here)
   if (isKept !== undefined) {
     if (isKept) walk.sink.moved(walk.place)
-    else changed(walk, [a, b], here)
+    else found('changed', walk, [a, b], here)
     return
   }
-  if (!mayMove(a, b, here)) changed(walk, [a, b], here)
-  else if (isReturn(a, b, here) && walk.wasLeft(walk.place, `${b}`)) returned(walk, [a, b], here)
+  if (!mayMove(a, b, here)) found('changed', walk, [a, b], here)
+  else if (isReturn(a, b, here) && walk.wasLeft(walk.place, `${b}`)) found('returned', walk, [a, b], here)
   else walk.sink.modified(walk.place)
 }
 
 /** A quantity given as an object may become one text. */
 function compareWithText(walk: Walk, [a, b]: readonly [JsonObject, Json], here: Here): void {
   const [before, after] = [soleQuantity(a), typeof b === 'string' ? soleQuantity(b) : undefined]
-  if (before === undefined || after === undefined || !isSameQuantity(before, after)) changed(walk, [a, b], here)
+  if (before === undefined || after === undefined || !isSameQuantity(before, after))
+    found('changed', walk, [a, b], here)
 }
 
 /** A name or a number may become an object that contains it. */
 function comparePromoted(walk: Walk, [a, b]: readonly [Scalar, JsonObject], here: Here): void {
   if (carries(b, a, here.kind)) walk.sink.modified(walk.place)
-  else changed(walk, [a, b], here)
+  else found('changed', walk, [a, b], here)
 }
 
 function carries(object: JsonObject, value: Scalar, kind: PlaceKind): boolean {

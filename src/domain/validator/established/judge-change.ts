@@ -6,8 +6,8 @@ import { formatPointer, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import { asSuspect, isDeclared, type OutcomeOf } from '../outcome.ts'
 import { addDifference, addFinding, countFinding, countLeaves, hasRoom, type Report } from '../report.ts'
+import { type Entry, entryFor, type Superseded } from '../supersedes.ts'
 import type { Change, Excuse } from './changes.ts'
-import { type Entry, entryFor, type Superseded } from './superseded.ts'
 
 export interface ChangeJudge {
   readonly superseded: Superseded

@@ -83,11 +83,13 @@ export function* checkRestated(
     pauses.count(OBJECT_STEPS + KEY_STEPS * Object.keys(object).length)
     if (pauses.due()) yield
     if (place.some((token) => isRemote(`${token}`))) continue
+    // One more than are looked at, because the key itself is not beside itself.
+    const first = Object.keys(object).slice(0, BESIDE_MAX + 1)
     for (const key of Object.keys(object).toSorted()) {
       const known = names.get(nameOf(key))
       if (known === undefined || known === 'several' || !differs(known, key, object[key] as Json)) continue
       if (++judged > SAID_MAX) return
-      const sure = isAboutTheSame(known, { object, place, key }, names)
+      const sure = isAboutTheSame(known, { object, place, others: first.filter((other) => other !== key) }, names)
       if (sure === undefined) continue
       addFinding(report, {
         rule: 'restated',
@@ -176,12 +178,10 @@ function quantityUnder(key: string, value: Json): ReturnType<typeof soleQuantity
  */
 function isAboutTheSame(
   known: NamedObject,
-  restated: { readonly object: JsonObject; readonly place: readonly Token[]; readonly key: string },
+  restated: GainedObject & { readonly others: readonly string[] },
   names: Names,
 ): boolean | undefined {
-  const others = Object.keys(restated.object)
-    .filter((key) => key !== restated.key)
-    .slice(0, BESIDE_MAX)
+  const others = restated.others.slice(0, BESIDE_MAX)
   const repeats = others.some((key) => isRepeated(key, restated.object[key] as Json, { known, names }))
   if (repeats) return others.some((key) => ABOUT.has(keyWords(key).at(-1) ?? '') && key !== 'name') ? undefined : true
   if (others.some((key) => ABOUT.has(keyWords(key).at(-1) ?? '') || isReference(key))) return undefined

@@ -29,30 +29,16 @@ export interface Here {
   readonly rules: PlaceRules
 }
 
-export function changed(
+/** Reports a value that has changed, returned to a state that was left, or come into another order. */
+export function found(
+  kind: 'changed' | 'returned' | 'reordered',
   { sink, place, afterPlace }: Walk,
   [before, after]: readonly [Json, Json],
   { rules }: Here,
 ): void {
-  sink.change({ kind: 'changed', place, afterPlace, before, after, rules })
-}
-
-export function reordered(
-  { sink, place, afterPlace }: Walk,
-  [before, after]: readonly [Json, Json],
-  { rules }: Here,
-): void {
-  sink.change({ kind: 'reordered', place, afterPlace, before, after, rules })
+  sink.change({ kind, place, afterPlace, before, after, rules })
 }
 
 export function removed({ sink, place }: Walk, before: Json, { rules }: Here): void {
   sink.change({ kind: 'removed', place, afterPlace: undefined, before, after: undefined, rules })
-}
-
-export function returned(
-  { sink, place, afterPlace }: Walk,
-  [before, after]: readonly [Json, Json],
-  { rules }: Here,
-): void {
-  sink.change({ kind: 'returned', place, afterPlace, before, after, rules })
 }
