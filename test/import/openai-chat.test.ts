@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../schemas/json.ts'
-import { RUN_ID_PATTERN } from '../../schemas/value-forms.ts'
 import { ClaimCall, CompleteRun, FailRun, PostEnvelope, StartRun } from '../../schemas/requests.ts'
+import { RUN_ID_PATTERN } from '../../schemas/value-forms.ts'
 import { type ImportedRun, openaiChatRun } from '../../src/import/openai-chat.ts'
 
 const chat = suite('import: OpenAI chat transcripts')

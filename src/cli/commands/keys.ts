@@ -31,18 +31,7 @@ export function keyCommands(program: CliCommand): void {
     )
     .settings(...PLACE)
     .runs(async () => (await import('../keys.ts')).rotateKeys)
-  keys
-    .command('wrap')
-    .description('encrypt the key file under a key of the program of --keys exec:COMMAND, which every start then needs')
-    .flags(jsonFlag())
-    .settings(...PLACE)
-    .runs(async () => (await import('../keys.ts')).wrapKeys)
-  keys
-    .command('unwrap')
-    .description('decrypt a key file that "keys wrap" encrypted')
-    .flags(jsonFlag())
-    .settings(...PLACE)
-    .runs(async () => (await import('../keys.ts')).unwrapKeys)
+  custodyCommands(keys)
   keys
     .command('disclose')
     .description('give away the keys of a run that has ended, as the JSON file that verify --run-key reads')
@@ -68,4 +57,20 @@ export function keyCommands(program: CliCommand): void {
     )
     .settings('known-keys')
     .runs(async () => (await import('../pin-key.ts')).pinKey)
+}
+
+/** Key files under a key of another program. */
+function custodyCommands(keys: CliCommand): void {
+  keys
+    .command('wrap')
+    .description('encrypt the key file under a key of the program of --keys exec:COMMAND, which every start then needs')
+    .flags(jsonFlag())
+    .settings(...PLACE)
+    .runs(async () => (await import('../keys.ts')).wrapKeys)
+  keys
+    .command('unwrap')
+    .description('decrypt a key file that "keys wrap" encrypted')
+    .flags(jsonFlag())
+    .settings(...PLACE)
+    .runs(async () => (await import('../keys.ts')).unwrapKeys)
 }
