@@ -19,7 +19,7 @@ export function eventReference({ EVENTS, LEDGER_EVENTS }) {
   )
   return {
     'docs/events.md': `${INTRODUCTION}\n${sections.join('\n')}`,
-    'docs/events.schema.json': `${JSON.stringify(document, null, 1)}\n`,
+    'docs/events.schema.json': `${lineByLine(document)}\n`,
   }
 }
 
@@ -104,4 +104,11 @@ if (process.argv[1] === OWN) {
   const root = dirname(dirname(OWN))
   const catalogue = await import(pathToFileURL(join(root, 'dist', 'schemas', 'events.js')).href)
   for (const [file, text] of Object.entries(eventReference(catalogue))) writeFileSync(join(root, file), text)
+}
+
+/** JSON with a line for each definition: short, and a change of one is a change of its line. */
+function lineByLine({ $defs, ...document }) {
+  const members = Object.entries(document).map(([name, value]) => ` ${JSON.stringify(name)}: ${JSON.stringify(value)},`)
+  const definitions = Object.entries($defs).map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`)
+  return ['{', ...members, ' "$defs": {', definitions.join(',\n'), ' }', '}'].join('\n')
 }
