@@ -128,7 +128,7 @@ test('what cannot be exported says what to do, and founds no ledger', async () =
   )
   assert.match((await cli(folder, 'export', '--tenant', 'system')).stderr, /reserved/)
   using filled = await site()
-  assert.is((await cli(filled, 'export', '--run', 'nobody')).code, 1)
+  assert.is((await cli(filled, 'export', '--run', 'nobody')).code, 3)
 })
 
 test('beside a running ledger the store is not opened; the ledger itself exports with --url', async () => {
