@@ -109,6 +109,8 @@ if (process.argv[1] === OWN) {
 /** JSON with a line for each definition: short, and a change of one is a change of its line. */
 function lineByLine({ $defs, ...document }) {
   const members = Object.entries(document).map(([name, value]) => ` ${JSON.stringify(name)}: ${JSON.stringify(value)},`)
-  const definitions = Object.entries($defs).map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`)
+  const definitions = Object.entries($defs).map(
+    ([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`,
+  )
   return ['{', ...members, ' "$defs": {', definitions.join(',\n'), ' }', '}'].join('\n')
 }

@@ -17,6 +17,8 @@ const OPEN_PAGES = ['/', '/assets/:name', '/sign-in', '/sign-out', '/theme']
 test('(A140) no route and no page is served but those that declare their access', async () => {
   await using edge = await testEdge()
   const declared = new Set([
+    // Leads to the dashboard.
+    '/',
     ...(await describedRoutes(edge)).map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1')),
     ...[...OPEN_PAGES, ...PAGES.map(({ path }) => path)].map((path) => `/ui${path}`.replace(/\/$/, '')),
   ])

