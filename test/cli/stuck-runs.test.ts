@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runInProcess } from '../support/in-process-command.ts'
@@ -34,7 +35,7 @@ test('runs list --stuck is a table of run, name, why, since when and attempts on
   const shown = await onTerminal(() => runInProcess(['runs', 'list', '--stuck', ...served.there]))
   const since = row.stuck.since.replace(/\.\d+Z$/, 'Z')
   assert.is(shown.code, 0, shown.stderr)
-  const cells = shown.stdout
+  const cells = stripVTControlCharacters(shown.stdout)
     .trimEnd()
     .split('\n')
     .map((line) => line.split(/ {2,}/))
