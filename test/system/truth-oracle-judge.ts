@@ -23,6 +23,8 @@ export interface Truth {
   readonly key: string | undefined
   /** The rows as they are when everything was asked. */
   readonly rows: () => readonly Row[]
+  /** Beside a server: what it had recorded by itself before the damage, which a checkpoint may cover. */
+  readonly recorded: () => readonly Row[]
 }
 
 export type Judge = (answer: Answer, truth: Truth) => string | undefined | Promise<string | undefined>
@@ -246,7 +248,9 @@ export const checkpointed: Judge = found('the checkpoint', ({ text }, truth) => 
   // What was changed in its place may have lost its id, and what stands in another place has it still.
   const isNew = (event: Acknowledged): boolean =>
     truth.model.byId(event.id) === undefined && truth.model.at(event) === undefined
-  const later = new Model(truth.rows()).leaves(truth.tenant).filter(isNew)
+  const present = new Model(truth.rows())
+  const lost = new Model(truth.recorded()).leaves(truth.tenant).filter(({ id }) => present.byId(id) === undefined)
+  const later = [...lost, ...present.leaves(truth.tenant)].filter(isNew)
   const leaves = [...headers, ...later.map(({ header }) => header)].slice(0, Number(size))
   if (leaves.length < Number(size)) return `signed ${size} leaves of ${leaves.length} that there are`
   return rootOf(leaves).toString('base64') === root

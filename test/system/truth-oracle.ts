@@ -74,6 +74,7 @@ export async function runCase(
   const beside = folder.file('commands')
   if (damage.beside === undefined) cpSync(data, beside, { recursive: true })
   const asked: Asked[] = []
+  let recorded: readonly Row[] = []
   let rows = await rowsNow(damage.beside === undefined ? beside : data)
   const truth: Truth = {
     ...{ model: damage.isKnownToLogOnly ? history.model.knownBy(history.followed, rows) : history.model, tenant, run },
@@ -82,6 +83,7 @@ export async function runCase(
     isAcknowledged: damage.acknowledged === true && damage.afterwards === undefined,
     key: undefined,
     rows: () => rows,
+    recorded: () => recorded,
   }
   if (damage.beside === undefined && only === undefined) {
     for (const command of COMMANDS) {
@@ -95,6 +97,7 @@ export async function runCase(
     await using ledger = served
     if (damage.beside !== undefined) {
       await askEvery(ledger.edge)
+      recorded = await rowsNow(data)
       await damage.beside(strike)
       now = { ...truth, isComplete: history.model.isWholeIn(await rowsNow(data)) }
     }
