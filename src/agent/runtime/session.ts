@@ -255,6 +255,7 @@ export class Session {
     this.history?.passedOver(covers)
     this.pipeline.passedOver(covers, Number.POSITIVE_INFINITY)
     this.forks.passedOver(covers, Number.POSITIVE_INFINITY)
+    this.order.served()
   }
 
   /**
