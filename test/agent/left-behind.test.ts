@@ -3,11 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../schemas/json.ts'
+import type { Connection } from '../../src/agent/runtime/connection.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import { UnreachableError } from '../../src/client/errors.ts'
 import { rounds } from '../support/rounds.ts'
 import { within } from '../support/within.ts'
-import { HOMES, NO_WAIT, shortLife, type TestHome } from './homes.ts'
+import { HOMES, killedAfter, LONG_MS, NO_WAIT, shortLife, type TestHome } from './homes.ts'
 
 /** What the tools have done over all lives. */
 class World {
@@ -222,5 +224,51 @@ for (const { name, open } of HOMES) {
   for (const [n, [what, program]] of Object.entries(PLAIN).entries())
     test(`${what} (RUN-187, RUN-248)`, () => atEach(`plain-${n}`, program))
 
+  test('what ran without the ledger comes before what is recorded, in every later life (RUN-187, RUN-249)', async () => {
+    await using home = await open()
+    const ran: string[] = []
+    const bodyIn = (cs: Countersign) => {
+      const note = cs.tool((what: string) => ran.push(`note ${what}`), { name: 'note', unreachable: 'run' })
+      const act = cs.tool((what: string) => ran.push(what) && what, { name: 'act', onUnknown: 'retry' })
+      return async () => {
+        const seen: unknown[] = []
+        await note('began').then(() => seen.push('noted'))
+        for (const what of ['one', 'two', 'three']) seen.push(await act(what))
+        return seen as Json
+      }
+    }
+    const die = async (commands: number, outOfReach: boolean): Promise<void> => {
+      const { change, dead } = killedAfter(commands, true)
+      const cs = home.process((connection) =>
+        outOfReach ? withoutClaims(change(connection), 'note') : change(connection),
+      )
+      void cs.run({ id: 'r' }, bodyIn(cs)).catch(() => undefined)
+      await within(dead, 'the death')
+      home.clock.nowMs += LONG_MS
+    }
+    // The start, claim and outcome of the first call; then the start, the note, and the second call.
+    await die(3, true)
+    assert.equal(ran, ['note began', 'one'])
+    await die(5, false)
+    assert.equal(ran, ['note began', 'one', 'note began', 'two'])
+    const cs = home.process()
+    const output = await within(cs.run({ id: 'r' }, bodyIn(cs)))
+    assert.equal(output, ['noted', 'one', 'two', 'three'])
+    assert.is(ran.length, 5)
+    const again = home.process()
+    assert.equal((await again.replay('r', bodyIn(again))).output, output)
+  })
+
   test.run()
+}
+
+/** The ledger is out of reach for the claims of this tool. */
+function withoutClaims(connection: Connection, tool: string): Connection {
+  return {
+    ...connection,
+    execute: (runId, command, ...more) =>
+      command.kind === 'claim' && command.body.tool === tool
+        ? Promise.reject(new UnreachableError('gone'))
+        : connection.execute(runId, command, ...more),
+  }
 }

@@ -23,7 +23,7 @@ import {
 
 /** A call that the code requests now, with the properties by which the record is searched. */
 export interface RequestedCall {
-  readonly spec: Pick<ToolSpec, 'name' | 'alias'>
+  readonly spec: Pick<ToolSpec, 'name' | 'alias' | 'unreachable'>
   /** The tool name under which the record holds the call. */
   readonly tool: string
   readonly execution: { readonly scope?: string }
@@ -104,9 +104,10 @@ export class RecordedHistory {
   /** Marks the call as requested if the record holds it. */
   expect(identity: RequestedCall): Expected {
     const call = this.#callOf(identity) ?? this.#approvalOf(identity)?.call
+    const mayBeHad = identity.spec.unreachable === 'run'
     if (call !== undefined) {
       this.#unserved.delete(call.callId)
-      return { isHeld: true }
+      return { isHeld: true, isHad: mayBeHad && call.isLate === true }
     }
     if (this.#refusalOf(identity, 0) !== undefined) return { isHeld: true }
     if (!this.isBehind) return { isHeld: false }
@@ -117,9 +118,14 @@ export class RecordedHistory {
     const expected = places
       .flatMap((place) => [...(this.#byPlace.get(place) ?? [])])
       .filter(({ callId }) => this.#unserved.has(callId))
-    if (expected.length === 0) return { isHeld: false, stack }
+    if (expected.length === 0) return { isHeld: false, isHad: mayBeHad, stack }
     const isUnmade = (): boolean => expected.some(({ callId }) => this.#unserved.has(callId))
-    return { isHeld: false, stack, first: { isUnmade, fault: () => this.#diverged(identity, expected, stack) } }
+    return {
+      isHeld: false,
+      isHad: mayBeHad,
+      stack,
+      first: { isUnmade, fault: () => this.#diverged(identity, expected, stack) },
+    }
   }
 
   /** Whether something in this scope is requested by the run's own code: the code of a call or of an agent may take another path when it runs again. */

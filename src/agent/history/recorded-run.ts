@@ -36,6 +36,8 @@ export interface RecordedCall {
   readonly parentCall: string | undefined
   /** Number of events that had been recorded when its code asked for it. */
   readonly requestedAfter: number
+  /** It was claimed later than it was asked for. */
+  readonly isLate?: true
   /** The run that the call was made in: a branch, or the run that it branched from. */
   readonly runId: string
   readonly attempts: RecordedAttempt[]
@@ -267,7 +269,8 @@ function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCa
   }
   const parentCall = run.calls.get(data.parentCall ?? '')?.callId ?? data.parentCall
   const identity = { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence, parentCall }
-  const requested = { requestedAfter: requestedAfter(run, data), runId: run.runId }
+  const isLate = data.after !== undefined && { isLate: true as const }
+  const requested = { requestedAfter: requestedAfter(run, data), ...isLate, runId: run.runId }
   const call: RecordedCall = { ...identity, ...requested, attempts: [{ claimedAt: time }] }
   run.calls.set(callId, call)
   if (phase === 'compensation') return
