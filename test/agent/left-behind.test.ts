@@ -192,6 +192,10 @@ const PACES: Record<string, readonly Pace[]> = {
     { winner: 2, loser: 6 },
     { winner: SLOW_MS, loser: 0 },
   ],
+  later: [
+    { winner: 2, loser: 6 },
+    { winner: 0, loser: SLOW_MS },
+  ],
 }
 /** Beyond the commands of each program. */
 const COMMANDS_MAX = 60
@@ -224,7 +228,7 @@ for (const { name, open } of HOMES) {
   for (const [n, [what, program]] of Object.entries(PLAIN).entries())
     test(`${what} (RUN-187, RUN-248)`, () => atEach(`plain-${n}`, program))
 
-  test('what ran without the ledger comes before what is recorded, in every later life (RUN-187, RUN-249)', async () => {
+  test('what ran without the ledger comes before what is recorded, in every later life (RUN-187, RUN-249, A486)', async () => {
     await using home = await open()
     const ran: string[] = []
     const bodyIn = (cs: Countersign) => {
@@ -257,6 +261,32 @@ for (const { name, open } of HOMES) {
     assert.is(ran.length, 5)
     const again = home.process()
     assert.equal((await again.replay('r', bodyIn(again))).output, output)
+  })
+
+  test('code that returns before work that it let go of asks for what is recorded waits for that (RUN-250, A487)', async () => {
+    await using home = await open()
+    const world = new World()
+    const program =
+      (ms: number, isBegun: Promise<unknown>): Program =>
+      async ({ act }) => {
+        void act('first').then(async () => {
+          await delay(ms)
+          await act('second')
+        })
+        await act('call')
+        await isBegun
+        return 'over'
+      }
+    const bodyIn = (cs: Countersign, ms: number, isBegun: Promise<unknown> = Promise.resolve()) =>
+      bodyOf(cs, world, { program: program(ms, isBegun), pace: SAME })
+    // The start, two claims at once, two outcomes, and the claim of the second call, while the body goes on.
+    const never = new Promise(() => undefined)
+    await shortLife(home, { at: 5, lastArrives: true }, (cs) => cs.run({ id: 'r' }, bodyIn(cs, 0, never)))
+    const cs = home.process()
+    assert.is(await within(cs.run({ id: 'r' }, bodyIn(cs, SLOW_MS))), 'over')
+    assert.equal(world.ran.toSorted(), ['call', 'first', 'second'])
+    const again = home.process()
+    assert.is((await again.replay('r', bodyIn(again, SLOW_MS))).output, 'over')
   })
 
   test.run()
