@@ -289,6 +289,52 @@ for (const { name, open } of HOMES) {
     assert.is((await again.replay('r', bodyIn(again, SLOW_MS))).output, 'over')
   })
 
+  test('a resume does not wait again before a try of a saga that is recorded (RUN-251)', async () => {
+    await using home = await open()
+    const ran: string[] = []
+    const bodyIn = (cs: Countersign, ms: number) => {
+      const step = cs.tool(() => ran.push('step'), {
+        name: 'step',
+        compensate: () => ran.push('undo'),
+        onUnknown: 'retry',
+      })
+      const backoff = { type: 'fixed', delayMs: 1_500 } as const
+      const last = cs.tool(() => (ran.includes('undo') ? 'done' : Promise.reject(new Error('not yet'))), {
+        name: 'last',
+        effects: 'none',
+        ...{ retries: 1, retryScope: 'transaction', backoff },
+      })
+      const beside = cs.tool(() => ran.push('beside'), { name: 'beside' })
+      return async (run: Run<null>) => {
+        const [{ status }] = await Promise.all([
+          run.saga([{ tool: step }, { tool: last }]),
+          delay(ms).then(() => beside()),
+        ])
+        return status
+      }
+    }
+    const { promise: dead, resolve: die } = Promise.withResolvers<void>()
+    let isDead = false
+    const mortal = (connection: Connection): Connection => ({
+      ...connection,
+      execute: async (runId, command, ...more) => {
+        if (isDead) return new Promise(() => undefined)
+        const reply = await connection.execute(runId, command, ...more)
+        if (command.kind !== 'claim' || command.body.scope?.endsWith('.2') !== true) return reply
+        isDead = true
+        die()
+        return new Promise(() => undefined)
+      },
+    })
+    const first = home.process(mortal)
+    void first.run({ id: 'r' }, bodyIn(first, 60_000))
+    await within(dead, 'the second try')
+    home.clock.nowMs += LONG_MS
+    const cs = home.process()
+    assert.is(await within(cs.run({ id: 'r' }, bodyIn(cs, 0))), 'SUCCESS')
+    assert.equal(ran.toSorted(), ['beside', 'step', 'step', 'undo'])
+  })
+
   test.run()
 }
 

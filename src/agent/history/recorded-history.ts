@@ -91,7 +91,9 @@ export class RecordedHistory {
       ({ phase }) => phase !== 'compensation',
     )
     forward.sort((a, b) => a.requestedAfter - b.requestedAfter)
-    this.#unserved = new Map(forward.map((call) => [call.callId, call]))
+    const isAfterDoubt = ({ requestedAfter }: RecordedCall): boolean =>
+      run.doubts.some(({ from, until }) => from <= requestedAfter && requestedAfter < until)
+    this.#unserved = new Map(forward.filter((call) => !isAfterDoubt(call)).map((call) => [call.callId, call]))
     for (const call of forward) {
       addTo(this.#byPlace, placeOf(call), call)
       if (call.tool.startsWith(STEP)) this.#steps.add(call.scope ?? '')
@@ -147,6 +149,11 @@ export class RecordedHistory {
     const message = `the code ${does} before it asks for what the record holds (${names(left)}): ${so}`
     const details = { expected: left.slice(0, SHOWN_MAX).map(shown), actual }
     return divergenceOf({ message, recorded: undefined, asked: actual }, details, this.#code, stack)
+  }
+
+  /** Whether the record holds calls in or below this scope. */
+  holdsWithin(scope: string): boolean {
+    return [...this.run.calls.values()].some((call) => isCovered(scope, call.scope))
   }
 
   /** Whether the record holds this call under this tool name. */

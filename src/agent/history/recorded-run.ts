@@ -116,6 +116,8 @@ export interface RecordedRun {
   readonly waits: Map<string, RecordedCall>
   /** Payloads of signals that arrived before their wait. */
   readonly heldSignals: Map<string, Json>
+  /** Parts of the record in which the code had met a doubt that was then left: from there on, the code that has the outcome may go another way. */
+  readonly doubts: { readonly from: number; readonly until: number }[]
   readonly rollbacks: RecordedRollback[]
   readonly handoffs: RecordedHandoffs
   readonly forks: RecordedFork[]
@@ -144,6 +146,7 @@ export function newRecord(): RecordedRun {
     approvals: new Map(),
     waits: new Map(),
     heldSignals: new Map(),
+    doubts: [],
     rollbacks: [],
     handoffs: noHandoffs({ criticalKeys: [] }),
     forks: [],
@@ -307,6 +310,10 @@ function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
   const attempt = call?.attempts.at(-1)
   const outcome = outcomeOf(type, data, attempt?.outcome)
   if (call === undefined || attempt === undefined || outcome === undefined) return
+  const { endedAfter: from } = attempt
+  const wasMet = attempt.outcome?.kind === 'unknown' && attempt.outcome.seen
+  if (wasMet && outcome.kind === 'unknown' && !outcome.seen && from !== undefined)
+    run.doubts.push({ from, until: run.events })
   attempt.outcome = outcome
   attempt.endedAt = time
   attempt.endedAfter = run.events

@@ -286,6 +286,11 @@ export class Session {
     for (const { claim } of place.ancestors) await claim?.()
   }
 
+  /** Whether what the code requests in this scope is carried out now: the record holds nothing of it. */
+  isNewIn(scope: string): boolean {
+    return this.live !== undefined && this.history?.holdsWithin(scope) !== true
+  }
+
   #liveFault(work: NewWork): Error | undefined {
     const { history } = this
     if (history === undefined) return undefined
