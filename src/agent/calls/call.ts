@@ -51,7 +51,7 @@ async function outcomeAt(
       session.leaving.during((going) =>
         inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, expected, after, going }).value()),
       )
-    const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain })
+    const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain, isHad: expected?.isHad })
     // An author-defined key may belong to another active call: the ledger must refuse that one, so it is not joined.
     const same = spec.key === undefined ? '' : ` ${identity.argsDigest} ${spec.name}`
     const call = session.joined(`${identity.phase} ${identity.key}${same}`, shared, start)

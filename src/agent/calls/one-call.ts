@@ -71,7 +71,7 @@ export class OneCall {
   #isClaimed = false
   /** Position of the last outcome that the code had been given when it asked. */
   readonly #after: number
-  /** The same in the run's own events, for the claim of a call that ran before it. */
+  /** The same in the run's own events, for the claim of a call that ran before it, or may have, in an earlier life. */
   #ranAfter: Pick<ClaimCall, 'after'> = {}
 
   constructor(identity: CallIdentity, { trace, turn, open, expected, after, going }: Asked) {
@@ -83,6 +83,8 @@ export class OneCall {
     this.#trace = trace
     this.#spec = identity.spec
     this.#after = after
+    if (expected?.isHeld === false && expected.isHad === true)
+      this.#ranAfter = { after: identity.execution.session.ownEventsUpTo(after) }
   }
 
   /** Returns a function that opens the value, so that each caller that joined the call gets its own copy. */

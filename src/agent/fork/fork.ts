@@ -233,6 +233,8 @@ class Fork<Run> {
   ): Promise<ForkResult> {
     const { session } = this.#place
     this.#abort(`branch ${verdict.winners[0] ?? ''} has won`)
+    // A branch that is stopped may never ask for what an earlier life recorded of it, and nothing waits for that.
+    for (const { name, scope } of this.#plan.branches) if (!this.#reports.has(name)) this.#pass(scope)
     const unwound = session.behind(async () => {
       await Promise.allSettled(running)
       return unwind(this.#place, this.#plan, { verdict, isKept: this.#isKept(verdict) })

@@ -23,7 +23,7 @@ import {
 
 /** A call that the code requests now, with the properties by which the record is searched. */
 export interface RequestedCall {
-  readonly spec: Pick<ToolSpec, 'name' | 'alias'>
+  readonly spec: Pick<ToolSpec, 'name' | 'alias' | 'unreachable'>
   /** The tool name under which the record holds the call. */
   readonly tool: string
   readonly execution: { readonly scope?: string }
@@ -91,7 +91,9 @@ export class RecordedHistory {
       ({ phase }) => phase !== 'compensation',
     )
     forward.sort((a, b) => a.requestedAfter - b.requestedAfter)
-    this.#unserved = new Map(forward.map((call) => [call.callId, call]))
+    const isAfterDoubt = ({ requestedAfter }: RecordedCall): boolean =>
+      run.doubts.some(({ from, until }) => from <= requestedAfter && requestedAfter < until)
+    this.#unserved = new Map(forward.filter((call) => !isAfterDoubt(call)).map((call) => [call.callId, call]))
     for (const call of forward) {
       addTo(this.#byPlace, placeOf(call), call)
       if (call.tool.startsWith(STEP)) this.#steps.add(call.scope ?? '')
@@ -104,9 +106,10 @@ export class RecordedHistory {
   /** Marks the call as requested if the record holds it. */
   expect(identity: RequestedCall): Expected {
     const call = this.#callOf(identity) ?? this.#approvalOf(identity)?.call
+    const mayBeHad = identity.spec.unreachable === 'run'
     if (call !== undefined) {
       this.#unserved.delete(call.callId)
-      return { isHeld: true }
+      return { isHeld: true, isHad: mayBeHad && call.isLate === true }
     }
     if (this.#refusalOf(identity, 0) !== undefined) return { isHeld: true }
     if (!this.isBehind) return { isHeld: false }
@@ -117,9 +120,14 @@ export class RecordedHistory {
     const expected = places
       .flatMap((place) => [...(this.#byPlace.get(place) ?? [])])
       .filter(({ callId }) => this.#unserved.has(callId))
-    if (expected.length === 0) return { isHeld: false, stack }
+    if (expected.length === 0) return { isHeld: false, isHad: mayBeHad, stack }
     const isUnmade = (): boolean => expected.some(({ callId }) => this.#unserved.has(callId))
-    return { isHeld: false, stack, first: { isUnmade, fault: () => this.#diverged(identity, expected, stack) } }
+    return {
+      isHeld: false,
+      isHad: mayBeHad,
+      stack,
+      first: { isUnmade, fault: () => this.#diverged(identity, expected, stack) },
+    }
   }
 
   /** Whether something in this scope is requested by the run's own code: the code of a call or of an agent may take another path when it runs again. */
@@ -141,6 +149,11 @@ export class RecordedHistory {
     const message = `the code ${does} before it asks for what the record holds (${names(left)}): ${so}`
     const details = { expected: left.slice(0, SHOWN_MAX).map(shown), actual }
     return divergenceOf({ message, recorded: undefined, asked: actual }, details, this.#code, stack)
+  }
+
+  /** Whether the record holds calls in or below this scope. */
+  holdsWithin(scope: string): boolean {
+    return [...this.run.calls.values()].some((call) => isCovered(scope, call.scope))
   }
 
   /** Whether the record holds this call under this tool name. */

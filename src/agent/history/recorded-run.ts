@@ -36,6 +36,8 @@ export interface RecordedCall {
   readonly parentCall: string | undefined
   /** Number of events that had been recorded when its code asked for it. */
   readonly requestedAfter: number
+  /** It was claimed later than it was asked for. */
+  readonly isLate?: true
   /** The run that the call was made in: a branch, or the run that it branched from. */
   readonly runId: string
   readonly attempts: RecordedAttempt[]
@@ -114,6 +116,8 @@ export interface RecordedRun {
   readonly waits: Map<string, RecordedCall>
   /** Payloads of signals that arrived before their wait. */
   readonly heldSignals: Map<string, Json>
+  /** Parts of the record in which the code had met a doubt that was then left: from there on, the code that has the outcome may go another way. */
+  readonly doubts: { readonly from: number; readonly until: number }[]
   readonly rollbacks: RecordedRollback[]
   readonly handoffs: RecordedHandoffs
   readonly forks: RecordedFork[]
@@ -142,6 +146,7 @@ export function newRecord(): RecordedRun {
     approvals: new Map(),
     waits: new Map(),
     heldSignals: new Map(),
+    doubts: [],
     rollbacks: [],
     handoffs: noHandoffs({ criticalKeys: [] }),
     forks: [],
@@ -267,7 +272,8 @@ function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCa
   }
   const parentCall = run.calls.get(data.parentCall ?? '')?.callId ?? data.parentCall
   const identity = { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence, parentCall }
-  const requested = { requestedAfter: requestedAfter(run, data), runId: run.runId }
+  const isLate = data.after !== undefined && { isLate: true as const }
+  const requested = { requestedAfter: requestedAfter(run, data), ...isLate, runId: run.runId }
   const call: RecordedCall = { ...identity, ...requested, attempts: [{ claimedAt: time }] }
   run.calls.set(callId, call)
   if (phase === 'compensation') return
@@ -304,6 +310,10 @@ function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
   const attempt = call?.attempts.at(-1)
   const outcome = outcomeOf(type, data, attempt?.outcome)
   if (call === undefined || attempt === undefined || outcome === undefined) return
+  const { endedAfter: from } = attempt
+  const wasMet = attempt.outcome?.kind === 'unknown' && attempt.outcome.seen
+  if (wasMet && outcome.kind === 'unknown' && !outcome.seen && from !== undefined)
+    run.doubts.push({ from, until: run.events })
   attempt.outcome = outcome
   attempt.endedAt = time
   attempt.endedAfter = run.events

@@ -216,7 +216,8 @@ async function* converse(
       if (!again) throw cause
       const { status } = await rollBackScope(execution, scope, { error: cause })
       if (status !== 'COMPENSATED') throw cause
-      if (session.live !== undefined) await pause(backoffMs(spec.backoff, tries, Math.random()), session.signal)
+      if (session.isNewIn(`${path}.${tries + 1}`))
+        await pause(backoffMs(spec.backoff, tries, Math.random()), session.signal)
       yield { type: 'again' }
     }
   }

@@ -14,6 +14,8 @@ export interface Precedence {
 export interface Expected {
   /** The record holds it, or may lack it although the code has had its outcome. */
   readonly isHeld: boolean
+  /** Its tool may run without the ledger, and may have done so before requests that the record holds. */
+  readonly isHad?: boolean
   /** Recorded calls of its place that must be requested first. */
   readonly first?: Precedence
   /** Where a call that the record does not hold was requested, if the record holds others that the code has yet to make. */

@@ -176,7 +176,7 @@ function callKeyIn({ callKey }: StartAnswer): Uint8Array | undefined {
   return callKey === undefined ? undefined : Buffer.from(callKey, 'base64url')
 }
 
-/** Waits for every call that was started, then records the output. */
+/** Waits for everything that was started, then records the output. */
 async function complete(session: Session, connection: Connection, output: unknown): Promise<unknown> {
   await awaitForgotten(session)
   const stopped = session.halted ?? session.failed
@@ -197,7 +197,10 @@ async function complete(session: Session, connection: Connection, output: unknow
   return codecs.decode(recorded.value)
 }
 
+/** The body has returned: waits for what its code let go of, and first for what that has yet to request of the record (RUN-250). */
 export async function awaitForgotten(session: Session): Promise<void> {
+  const diverged = await session.neverRequested()
+  if (diverged !== undefined) throw diverged
   const forgotten = session.underWay
   const failure = await session.settled()
   session.close()
@@ -216,7 +219,7 @@ export async function awaitForgotten(session: Session): Promise<void> {
 async function divergenceBy(session: Session, thrown: unknown): Promise<Error | undefined> {
   const error = readable(thrown)
   if (leavesOpen(error) || isDivergence(error)) return undefined
-  const diverged = await session.neverRequested(`throws (${clip(thrownReason(error), THROWN_MAX_CHARS)})`)
+  const diverged = await session.neverRequested(clip(thrownReason(error), THROWN_MAX_CHARS))
   if (diverged !== undefined) diverged.cause = thrown
   return diverged
 }

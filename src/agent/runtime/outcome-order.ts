@@ -53,6 +53,8 @@ export interface HandedOver {
   readonly isEarly?: boolean
   /** Replaces a recorded outcome, which the code had received before all its later requests. */
   readonly isAgain?: boolean | undefined
+  /** The code may have had an outcome without the ledger, before it made requests that the record holds: this one does not wait for them. */
+  readonly isHad?: boolean | undefined
 }
 
 type State = 'looking' | 'live' | 'known'
@@ -69,18 +71,20 @@ class OneTurn implements Turn {
   readonly #order: OutcomeOrder
   readonly #isEarly: boolean
   readonly #isAgain: boolean
+  readonly isHad: boolean
   /** Number of refusals in a row when the request was made, and with this one. */
   readonly refusedBefore: number
   refusedInARow = 0
   /** Number of outcomes without a known place that the code had been given when it made the request. */
   readonly untoldBefore: number
 
-  constructor(order: OutcomeOrder, state: State, { isEarly = false, isAgain = false }: HandedOver) {
+  constructor(order: OutcomeOrder, state: State, { isEarly = false, isAgain = false, isHad = false }: HandedOver) {
     this.#order = order
     this.refusedBefore = order.refusedInARow
     this.untoldBefore = order.untold
     this.#isEarly = isEarly
     this.#isAgain = isAgain
+    this.isHad = isHad
     this.state = isEarly ? 'live' : state
   }
 
@@ -324,7 +328,7 @@ export class OutcomeOrder {
   #handOverNext(): void {
     const next = this.#next()
     if (next?.handOver === undefined) return
-    const unmade = this.run.isFree() ? undefined : this.run.unmadeBefore(next.place)
+    const unmade = this.run.isFree() || next.isHad ? undefined : this.run.unmadeBefore(next.place)
     if (unmade !== undefined) {
       this.#waitFor(next, unmade)
       return

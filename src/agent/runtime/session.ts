@@ -255,6 +255,7 @@ export class Session {
     this.history?.passedOver(covers)
     this.pipeline.passedOver(covers, Number.POSITIVE_INFINITY)
     this.forks.passedOver(covers, Number.POSITIVE_INFINITY)
+    this.order.served()
   }
 
   /**
@@ -283,6 +284,11 @@ export class Session {
       this.mustBeActive()
     }
     for (const { claim } of place.ancestors) await claim?.()
+  }
+
+  /** Whether what the code requests in this scope is carried out now: the record holds nothing of it. */
+  isNewIn(scope: string): boolean {
+    return this.live !== undefined && this.history?.holdsWithin(scope) !== true
   }
 
   #liveFault(work: NewWork): Error | undefined {
@@ -317,10 +323,17 @@ export class Session {
     return history.isOutrun || pipeline.isLeft(within) || forks.isLeft(within)
   }
 
-  /** The body has thrown: concurrent code may still request what the record holds. The divergence, which halts the run, if it never does (RUN-245). */
-  async neverRequested(does: string): Promise<Error | undefined> {
+  /**
+   * The body has returned, or has thrown (`throws`): concurrent code may still request what the record holds. The divergence, which halts the run, if it never
+   * does (RUN-245, RUN-250).
+   */
+  async neverRequested(throws?: string): Promise<Error | undefined> {
     const isUnmade = (): boolean => this.#isOutrun
-    const fault = (): Error => this.#outrunFault({ does, so: 'nothing was undone', actual: { throws: does } })
+    const does = `throws (${throws})`
+    const fault = (): Error =>
+      throws === undefined
+        ? this.#unspentFault()
+        : this.#outrunFault({ does, so: 'nothing was undone', actual: { throws: does } })
     const { signal } = this
     let diverged: Error | undefined
     while (this.#stopped === undefined && signal?.aborted !== true && isUnmade())
@@ -336,8 +349,11 @@ export class Session {
   }
 
   #outrunFault(outrunning: Outrunning): Error {
-    const fault = this.history?.outrun(outrunning) ?? faultOf(() => this.mustBeSpent())
-    return fault ?? new TypeError('nothing comes first')
+    return this.history?.outrun(outrunning) ?? this.#unspentFault()
+  }
+
+  #unspentFault(): Error {
+    return faultOf(() => this.mustBeSpent()) ?? new TypeError('nothing comes first')
   }
 
   /** Throws if recorded calls or handoffs were never requested, which means that the code took another path. */

@@ -68,11 +68,10 @@ async function trySaga(
 ): Promise<{ result: SagaResult; tried: Tried }> {
   const { session } = execution
   const groups = planSaga(steps, session.registry)
-  const path = joined(execution.scope, name)
-  const number = session.occurrence(execution.scope, `saga ${name}`) + 1
+  const path = `${joined(execution.scope, name)}:${session.occurrence(execution.scope, `saga ${name}`) + 1}`
   for (let tries = 1; ; tries += 1) {
     // A scope that was rolled back cannot be used again, so each attempt has its own.
-    const scope = `${path}:${number}${tries === 1 ? '' : `.${tries}`}`
+    const scope = tries === 1 ? path : `${path}.${tries}`
     const tried = await oneTry({ ...execution, scope, dedupe: 'position' }, groups, tries)
     if (session.halted !== undefined) throw session.halted
     const { failure } = tried
@@ -84,7 +83,8 @@ async function trySaga(
     if (again?.retryScope !== 'transaction' || tries > again.retries) return { result, tried }
     const outcome = await rollBackScope(execution, scope, { error: failure?.error })
     if (outcome.status !== 'COMPENSATED') return { result, tried }
-    if (session.live !== undefined) await pause(backoffMs(again.backoff, tries, Math.random()), session.signal)
+    if (session.isNewIn(`${path}.${tries + 1}`))
+      await pause(backoffMs(again.backoff, tries, Math.random()), session.signal)
   }
 }
 

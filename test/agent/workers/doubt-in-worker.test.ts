@@ -85,6 +85,37 @@ for (const kind of ['in process', 'over HTTP'] as const) {
         assert.not.ok((await at.events()).includes('CompensationStarted'))
       })
 
+  for (const executed of [true, false])
+    test(`what the code did once it had met the doubt holds nothing that it does with the outcome, ${executed} (RUN-246)`, async () => {
+      await using at = await place(kind)
+      const deeds: string[] = []
+      const goesOn = (cs: Countersign, pay: Pay) => {
+        const say = cs.tool(async (what: string) => deeds.push(what), { name: 'say', onUnknown: 'retry' })
+        const ship = cs.tool(async () => deeds.push('ship'), { name: 'ship', onUnknown: 'retry' })
+        return async () => {
+          try {
+            const paid = await pay(5)
+            await ship()
+            return paid
+          } finally {
+            await say('over')
+          }
+        }
+      }
+      await using hands = worker(at, deeds, goesOn)
+      const cs = at.process()
+      await cs.start('order', null, { id: 'r' })
+      assert.is((await stuckOf(cs)).code, 'call-in-doubt')
+      assert.equal(deeds, ['book', 'pay', 'over'])
+      await cs.resolve(await doubtful(cs), {
+        ...(executed ? { executed, result: 'paid 5' } : { executed }),
+        reason: 'the bank says so',
+      })
+      assert.is(await within(cs.result('r'), 'the result'), 'paid 5')
+      assert.equal(deeds, ['book', 'pay', 'over', ...(executed ? [] : ['pay']), 'ship'])
+      await within(hands.stop(), 'the worker')
+    })
+
   test('a run that stops its own worker is told so, and ends as it would (RUN-247, A483)', async () => {
     await using at = await place(kind)
     const cs = at.process()
