@@ -17,7 +17,7 @@ const PAGE_ROWS = 50
 const ARGS_CHARS = 200
 /** Each row of it has its status. */
 const TAKEN: readonly Taken[] = [
-  { name: 'open-calls', label: 'Calls without an outcome, with their status: claimed or in-doubt' },
+  { name: 'open-calls', label: 'Calls without an outcome, with their status: claimed, in-doubt or unanswered' },
 ]
 
 const Place = z.string().regex(/^[^~]{1,64}~[^~]{1,256}~\d{1,16}$/, 'takes the place that a page before it named')
