@@ -29,6 +29,8 @@ export const AnswerQuestion = z.strictObject({
   words: z.literal(2).optional(),
   /** For `spend`: rows say which part was reported and which was estimated; absent in answers of earlier versions. */
   estimates: z.literal(true).optional(),
+  /** For `open-calls`: version of the rule by which calls are open and in doubt; absent for the first rule, by which a call that is being undone is open, and one of a model may be in doubt. */
+  doubts: z.literal(2).optional(),
   /** For a bundle: the answer covers this many leading events of its log. For a file, `treeSize` states this. */
   asOf: z.int().min(0).optional(),
 })

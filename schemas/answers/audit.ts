@@ -164,7 +164,7 @@ export const AUDIT_ANSWERS = {
       open: Count.describe('Those of them that nothing has explained since and nobody has reviewed.'),
     }),
   ),
-  'open-calls': page('OpenCalls', status('claimed', 'in-doubt')),
+  'open-calls': page('OpenCalls', status('claimed', 'in-doubt', 'unanswered')),
   'open-reservations': page('OpenReservations', status('open', 'expired')),
   'open-compensations': page('OpenCompensations', EventRow),
   runs: page('Runs', z.strictObject(RUN_ROW)),

@@ -19,6 +19,7 @@ const ORIGIN = { branchOf: BranchOrigin.optional(), childOf: ParentCall.optional
 const OpenCall = z.strictObject({
   callId: Uuid,
   tool: Name,
+  phase: z.literal('model').optional(),
   status: CallStatus,
   leaseUntil: Time,
   overdue: z.literal(true).optional(),

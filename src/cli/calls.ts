@@ -10,13 +10,14 @@ import { runIdOf } from './run-id.ts'
 import { printRows } from './table.ts'
 import { openWritingApi } from './writing-api.ts'
 
-const COLUMNS = ['since', 'runId', 'callId', 'tool', 'args', 'status', 'agent', 'run']
+const COLUMNS = ['since', 'runId', 'callId', 'tool', 'args', 'status', 'overdue', 'agent', 'run']
 
-/** Lists the calls that are running, or with `--in-doubt` those whose outcome is unknown. */
+/** Lists all calls without an outcome, or only those in doubt, or overdue. */
 export async function listCalls(inputs: Arguments): Promise<number> {
   const limit = limitOf(inputs)
+  const [status = 'open', other] = ['in-doubt', 'overdue'].filter((name) => inputs.has(name))
+  if (other !== undefined) throw usageFailure('--in-doubt, --overdue: a call is one or the other')
   await using api = await openApi(inputs)
-  const status = inputs.has('in-doubt') ? 'in-doubt' : 'open'
   await printRows(api.items('/v1/calls', { status }, limit), { columns: COLUMNS, json: inputs.has('json') })
   return api.exitCode()
 }

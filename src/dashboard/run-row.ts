@@ -49,6 +49,15 @@ export interface Run extends Omit<RunAnswer, 'asOf'> {
   readonly asOf: string | undefined
 }
 
+/** The open calls that nobody settles; those of models are not counted, since nobody has to resolve them. */
+export function unsettledOf({ openCalls }: Pick<Run, 'openCalls'>): Record<'inDoubt' | 'overdue', Run['openCalls']> {
+  const calls = openCalls.filter(({ phase }) => phase === undefined)
+  return {
+    inDoubt: calls.filter(({ status }) => status === 'in-doubt'),
+    overdue: calls.filter((call) => call.overdue === true),
+  }
+}
+
 export function runOf({ waiting = [], heldSignals = [], ...answer }: RunAnswer, asOf?: string): Run {
   return { ...answer, waiting, heldSignals, asOf }
 }

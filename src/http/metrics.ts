@@ -235,7 +235,7 @@ function registerIndexing(registry: Registry, indexing: Threads['indexing']): vo
   counter(registry, 'indexing_deaths_total', 'Ends of this thread that nobody asked for.', () => stats().deaths)
 }
 
-// Metrics of how well the ledger keeps up: events covered by checkpoints, witnessed or time-stamped, and calls in doubt.
+// Metrics of how well the ledger keeps up: events covered by checkpoints, witnessed or time-stamped, and calls that nobody settles.
 
 /** A value that is not known yet is not reported, because 0 would suggest that all is well. */
 function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
@@ -271,7 +271,12 @@ function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void
     'Since when a log has been due for a time-stamp that is not recorded; absent where none is due.',
     () => secondsOf(ledger.stats().stamping?.dueSinceMs),
   )
-  known('calls_in_doubt', 'Calls in doubt, as the run list has them.', () => ledger.stats().callsInDoubt)
+  known('calls_in_doubt', 'Calls in doubt, as the run list has them.', () => ledger.stats().unsettled?.inDoubt)
+  known(
+    'calls_overdue',
+    'Claimed calls whose lease is over, as the run list has them.',
+    () => ledger.stats().unsettled?.overdue,
+  )
   new Counter({
     name: `${PREFIX}witness_failures_total`,
     help: 'Times that a witness did not cosign a checkpoint, by why.',

@@ -84,6 +84,7 @@ export const ANSWER_MEMBERS: Readonly<Record<string, string>> = {
   status: 'Status of the run: `open`, `completed`, `failed` or `compensated`.',
   'children.status': 'Status of the call.',
   'openCalls.status': 'Status of the call: `claimed` or `in-doubt`.',
+  'openCalls.phase': '`model` for a call of a model, which nobody has to resolve; else absent.',
   step: 'The accepted handoff whose context is established; 0 before the first.',
   until: 'When the wait is over in any case; RFC 3339. Absent: it has no end.',
   suspects:

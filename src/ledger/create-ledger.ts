@@ -203,7 +203,7 @@ function lagsOf(lag: Record<LedgerFollower, Followed>): Pick<LedgerStats, 'lagEv
 
 /** The statistics of the followers; values that are not known yet are absent. */
 function lagStats({ lag, list, logs }: Followers): FollowerStats {
-  const [coveredAtMs, callsInDoubt] = [logs?.coveredAtMs(), list.callsInDoubt()]
+  const [coveredAtMs, unsettled] = [logs?.coveredAtMs(), list.unsettled()]
   return {
     ...lagsOf(lag),
     ...(logs?.failures() ?? { witnessFailures: [], stampFailures: [] }),
@@ -211,7 +211,7 @@ function lagStats({ lag, list, logs }: Followers): FollowerStats {
     ...(logs && { checkpointDelayMs: logs.maxDelayMs }),
     stoppedLogs: logs?.stops() ?? [],
     ...holesIn(logs?.holed() ?? []),
-    ...(callsInDoubt !== undefined && { callsInDoubt }),
+    ...(unsettled !== undefined && { unsettled }),
   }
 }
 

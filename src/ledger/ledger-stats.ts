@@ -1,4 +1,5 @@
 /** @module Counters and measurements of the ledger, for /metrics and readiness. */
+import type { UnsettledCalls } from '../store/view-store.ts'
 import type { IndexProgress } from './audit/index-building.ts'
 import type { StampFailures, StampingState } from './log/timestamp-authority.ts'
 import type { WitnessFailures } from './log/witness-posts.ts'
@@ -36,8 +37,8 @@ export interface LedgerStats {
   readonly stampFailures: readonly StampFailures[]
   /** Absent if checkpoints are not time-stamped. */
   readonly stamping?: StampingState
-  /** Calls in doubt across all tenants, according to the run list; counted in up to 10,000 runs. Absent before its first complete pass. */
-  readonly callsInDoubt?: number
+  /** Calls in doubt, and overdue ones, across all tenants, according to the run list; counted in up to 10,000 runs. Absent before its first complete pass. */
+  readonly unsettled?: UnsettledCalls
   /** Files that are being rebuilt from far behind, as on a first start with a full store. Queries that depend on them wait, or are answered with 503. */
   readonly building: readonly (IndexProgress & { readonly name: LedgerFollower })[]
 }

@@ -116,9 +116,12 @@ export interface DueRuns {
   readonly isFull?: true
 }
 
+/** `in-doubt`: so recorded, whether or not the call may be made again. `overdue`: claimed, and its lease is over (STR-2). No call is both. */
+export type Unsettled = 'in-doubt' | 'overdue'
+
 export interface OpenCallsPage {
-  /** Only calls in doubt, whose outcome a person has to find out. */
-  readonly inDoubt: boolean
+  /** Only these of them; all if absent. */
+  readonly of?: Unsettled
   /** Only calls with the tool and the recorded arguments of this open call, including the call itself. */
   readonly equalTo?: string
   /** Continues in this run after this claim, then with the runs that were started before it. */
@@ -135,11 +138,20 @@ export interface OpenCallsPlace {
 
 export interface OpenCalls {
   readonly items: readonly JsonObject[]
+  /** On the first page of those in doubt, or overdue, of a caller that sees every agent: how many there are on all pages. */
+  readonly total?: UnsettledTotal
   /** Present if there may be more items. */
   readonly next?: OpenCallsPlace
   readonly asOf: Position | undefined
   /** Runs of this page that cannot be read. */
   readonly unreadable?: readonly UnreadableRun[]
+}
+
+/** From the run list: of a lease that was taken over, or whose owner is gone, it learns when the time of the lease is over. */
+export interface UnsettledTotal {
+  readonly calls: number
+  /** There are more runs with open calls than were counted. */
+  readonly isLeast?: true
 }
 
 export interface WaitingPage {

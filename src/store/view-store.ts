@@ -51,7 +51,7 @@ export interface RunRow {
   /** Decimal string; undefined if the run has no currency. */
   readonly cost?: string
   readonly currency?: string
-  /** JSON state that the projection needs to continue folding; opaque to the store. */
+  /** JSON state that the projection needs to continue folding; opaque to the store, which counts only in its `open` (`unsettled`). */
   readonly fold: string
 }
 
@@ -117,6 +117,22 @@ export interface CarriedFilter {
 export interface Carried {
   readonly count: number
   readonly firstEnd: string | null
+}
+
+/** Open calls that nobody settles: in the first `runs` runs that have an open call, of one tenant or of all. */
+export interface UnsettledFilter {
+  readonly tenant?: string
+  /** RFC 3339, UTC: leases that ended before this time are over. */
+  readonly leaseOverAt: string
+  readonly runs: number
+}
+
+export interface UnsettledCalls {
+  readonly inDoubt: number
+  /** Claimed, and the lease is over. */
+  readonly overdue: number
+  /** Number of runs that were counted. */
+  readonly runs: number
 }
 
 /** Place of a run among those that are due. */
@@ -189,8 +205,7 @@ export interface ViewStore extends DerivedFile {
   nextDue(of: DueFilter): string | undefined
   /** Number of a tenant's runs that workers carry, at most `limit`, and when the first of their holds ends; null if there are none. */
   carried(of: CarriedFilter): Carried
-  /** Number of calls in doubt of all tenants, in the first `runs` runs that have an open call. */
-  callsInDoubt(runs: number): number
+  unsettled(of: UnsettledFilter): UnsettledCalls
   /** Faults of one tenant, or of all; ordered by stream and revision. */
   faults(of: { readonly tenant?: string; readonly stream?: string; readonly limit: number }): readonly FaultRow[]
   /** A text that one of the ledger's followers stored and that survives a restart. */

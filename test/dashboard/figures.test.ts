@@ -73,7 +73,7 @@ test('Runs, Refused and In doubt show of each run what its raw events add up to,
   const listed = async (path: string) => ((await (await edge.get(path)).json()) as { items: unknown[] }).items.length
   assert.is(await listed('/v1/calls?status=in-doubt&limit=500'), inDoubt)
   assert.is(await listed('/v1/runs?inDoubt=true&limit=500'), inDoubt)
-  assert.is(edge.inner.ledger.stats().callsInDoubt, inDoubt)
+  assert.is(edge.inner.ledger.stats().unsettled?.inDoubt, inDoubt)
 })
 
 test.run()

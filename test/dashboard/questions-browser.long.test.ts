@@ -48,7 +48,7 @@ const QUESTIONS: readonly Question[] = [
   },
   {
     text: 'Which calls are in doubt?',
-    way: first('All calls in doubt'),
+    way: first('All calls in doubt or overdue'),
     answer: /notify-broker.*claim-2293/s,
   },
   {

@@ -32,11 +32,12 @@ async function listed(edge: TestEdge, query = '', headers?: Record<string, strin
 }
 
 const IN_DOUBT = '&status=in-doubt'
+const OVERDUE = '&status=overdue'
 
-test('calls in doubt of all runs are listed, with what is known and since when, page by page (F111)', async () => {
+test('calls in doubt of all runs are listed, and overdue ones apart from them, with what is known and since when, page by page (F111, HTTP-103)', async () => {
   await using at = await seeded()
   const { edge, run } = at
-  const expected: string[] = []
+  const [doubts, late]: [string[], string[]] = [[], []]
   for (const id of ['a', 'b', 'c']) {
     const driven = await run(id)
     await driven.called('done')
@@ -47,16 +48,23 @@ test('calls in doubt of all runs are listed, with what is known and since when, 
     const model = await driven.claimed('model', { phase: 'model', leaseMs: 1_000 })
     await driven.claimed('runs', { leaseMs: 600_000 })
     assert.ok(again !== model)
-    expected.unshift(doubtful, overdue)
+    doubts.unshift(doubtful)
+    late.unshift(overdue, again)
   }
   edge.inner.clock.nowMs += 60_000
   const items = await listed(edge, IN_DOUBT)
   assert.equal(
     items.map(({ callId }) => callId),
-    expected,
+    doubts,
     'newest run first',
   )
-  const [first = {}, second = {}] = items
+  const overdue = await listed(edge, OVERDUE)
+  assert.equal(
+    overdue.map(({ callId }) => callId),
+    late,
+    'whether or not they may be made again',
+  )
+  const [first = {}, second = {}] = [items[0], overdue[0]]
   const { runId, run: name, tool, args, status, unknown, agent } = first
   assert.equal([runId, name, tool, args, agent], ['c', 'test', 'pay', { to: 'c' }, 'ann'])
   assert.equal([status, unknown], ['in-doubt', { cause: 'outcome-unknown', reason: 'the line broke' }])

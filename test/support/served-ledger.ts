@@ -20,6 +20,18 @@ export async function servedLedger(data: string, tenant: string): Promise<Served
   const opened = await openLedger(settings, silentLog)
   const held = { ledger: opened.ledger, keys: opened.keys.current() }
   const { fetch, token } = await applicationOver(held, tenant, { scopes: ALL_SCOPES })
+  const socket = await socketOver(fetch)
+  const close = async (): Promise<void> => {
+    await socket[Symbol.asyncDispose]()
+    await opened[Symbol.asyncDispose]()
+  }
+  return { opened, url: socket.url, there: ['--url', socket.url, '--token', token], [Symbol.asyncDispose]: close }
+}
+
+type Answers = (url: string, init: RequestInit) => Response | Promise<Response>
+
+/** A server at a free port of this machine that answers as `fetch` does. */
+export async function socketOver(fetch: Answers): Promise<AsyncDisposable & { readonly url: string }> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)])
     const { method = 'GET' } = request
@@ -34,7 +46,6 @@ export async function servedLedger(data: string, tenant: string): Promise<Served
   const close = async (): Promise<void> => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
-    await opened[Symbol.asyncDispose]()
   }
-  return { opened, url, there: ['--url', url, '--token', token], [Symbol.asyncDispose]: close }
+  return { url, [Symbol.asyncDispose]: close }
 }

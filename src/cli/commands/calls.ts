@@ -7,7 +7,11 @@ export function callsCommands(program: CliCommand): void {
   const group = program.command('calls').description('list calls without an outcome; say how one in doubt ended')
   asking(group.command('list'))
     .description('calls without an outcome, of all runs, newest run first')
-    .flags(flag('--in-doubt', 'only those that wait for somebody to find out what became of them'), limitFlag())
+    .flags(
+      flag('--in-doubt', 'only those whose outcome is recorded as not known'),
+      flag('--overdue', 'only those that are claimed and whose lease is over'),
+      limitFlag(),
+    )
     .runs(async () => (await import('../calls.ts')).listCalls)
   asking(group.command('resolve'), 'runs:write')
     .description('say how a call in doubt ended; nothing is run: the run goes on when it is resumed, or recovered')

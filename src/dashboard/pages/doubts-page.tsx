@@ -1,10 +1,12 @@
-/** @module Calls in doubt of the whole tenant: only a person can decide how they ended. */
+/** @module Calls of the whole tenant that nobody settles: in doubt, and overdue. Somebody can find out how they ended, and say so. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_OWN_PAYLOADS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
+import type { OpenCalls, Unsettled } from '../../ledger/ledger.ts'
 import { seeOther } from '../answer.tsx'
-import { orRefused, pageRoute } from '../page.ts'
+import { plural } from '../format.ts'
+import { orRefused, pageRoute, type View } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
 import { type Taken, TakenAnswer } from '../parts/taken-answer.tsx'
 import { Unreadable } from '../parts/unreadable.tsx'
@@ -15,37 +17,69 @@ const PAGE_ROWS = 50
 const ARGS_CHARS = 200
 /** Each row of it has its status. */
 const TAKEN: readonly Taken[] = [
-  { name: 'open-calls', label: 'Calls without an outcome, with their status: claimed or in-doubt' },
+  { name: 'open-calls', label: 'Calls without an outcome, with their status: claimed, in-doubt or unanswered' },
 ]
 
 const Place = z.string().regex(/^[^~]{1,64}~[^~]{1,256}~\d{1,16}$/, 'takes the place that a page before it named')
 
-const DoubtsQuery = z.object({ after: Place.optional(), resolved: z.string().max(64).optional() })
+/** `of`: which of the two lists `after` is a place of; without it, that of the calls in doubt. */
+const DoubtsQuery = z.object({
+  of: z.enum(['in-doubt', 'overdue']).optional(),
+  after: Place.optional(),
+  resolved: z.string().max(64).optional(),
+})
+
+interface ListText {
+  readonly id: string
+  /** Completes a heading that begins with the number of calls. */
+  readonly what: string
+  readonly title: string
+  readonly about: string
+  readonly none: string
+}
+
+const LISTS: Readonly<Record<Unsettled, ListText>> = {
+  'in-doubt': {
+    id: 'in-doubt',
+    what: 'in doubt',
+    title: 'In doubt',
+    about:
+      'It is recorded that nobody knows whether these were executed. Unless a call says that it may be made again, it is never run again silently. Find out, then say what you found.',
+    none: 'No call is in doubt',
+  },
+  overdue: {
+    id: 'overdue',
+    what: 'overdue',
+    title: 'Overdue',
+    about:
+      'These were claimed, their lease is over, and nothing is recorded of how they ended. Whoever claimed them may still report it; the next command that meets such a call puts it in doubt. Who knows how it ended can say so now.',
+    none: 'No call is overdue',
+  },
+}
 
 export const doubtsPage = pageRoute({
   path: '/doubts',
   access: READ_OWN_PAYLOADS,
   query: DoubtsQuery,
   handle: async (view) => {
-    const { c, deps, caller, query } = view
+    const { c, caller, query } = view
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))
-    const [startedAt = '', runId = '', claim = ''] = query.after?.split('~') ?? []
-    const after = query.after === undefined ? {} : { after: { startedAt, runId, claim: Number(claim) } }
-    const { items, next, unreadable } = orRefused(
-      await deps.ledger.openCalls(caller, { inDoubt: true, limit: PAGE_ROWS, ...after }),
-    )
-    const place = next === undefined ? undefined : `${next.startedAt}~${next.runId}~${next.claim}`
+    const { after, of = after === undefined ? undefined : 'in-doubt', resolved } = query
+    const shown: readonly Unsettled[] = of === undefined ? ['in-doubt', 'overdue'] : [of]
+    const lists: Listed[] = []
+    for (const each of shown) lists.push({ of: each, ...(await readList(view, each, after)) })
+    const unreadable = new Map(lists.flatMap((list) => list.unreadable ?? []).map((run) => [run.runId, run]))
     return {
-      title: 'Calls in doubt',
+      title: 'Calls in doubt or overdue',
       nav: 'doubts',
       body: (
         <>
-          <Unreadable runs={unreadable} />
-          <Doubts items={items} next={place} isFirst={query.after === undefined} resolved={query.resolved} />
+          <Unreadable runs={[...unreadable.values()]} />
+          <Doubts lists={lists} isFirst={after === undefined} resolved={resolved} />
           {mayOpen(READ_TENANT, caller) && (
             <TakenAnswer
               view={view}
-              question="Calls in doubt: nobody can tell whether they were executed"
+              question="Calls in doubt or overdue: nobody has said whether they were executed"
               answers={TAKEN}
             />
           )}
@@ -55,19 +89,32 @@ export const doubtsPage = pageRoute({
   },
 })
 
+interface Listed extends OpenCalls {
+  readonly of: Unsettled
+}
+
+async function readList(
+  { deps, caller }: Pick<View, 'deps' | 'caller'>,
+  of: Unsettled,
+  place: string | undefined,
+): Promise<OpenCalls> {
+  const [startedAt = '', runId = '', claim = ''] = place?.split('~') ?? []
+  const after = place === undefined ? {} : { after: { startedAt, runId, claim: Number(claim) } }
+  return orRefused(await deps.ledger.openCalls(caller, { of, limit: PAGE_ROWS, ...after }))
+}
+
 interface DoubtsProps {
-  readonly items: readonly JsonObject[]
-  readonly next: string | undefined
+  readonly lists: readonly Listed[]
   readonly isFirst: boolean
   /** A call that was resolved just before. */
   readonly resolved: string | undefined
 }
 
-function Doubts({ items, next, isFirst, resolved }: DoubtsProps) {
+function Doubts({ lists, isFirst, resolved }: DoubtsProps) {
   return (
     <>
       <div class="page-head">
-        <h1>Calls in doubt</h1>
+        <h1>Calls in doubt or overdue</h1>
       </div>
       {resolved !== undefined && (
         <p class="notice notice-good" role="status">
@@ -75,28 +122,40 @@ function Doubts({ items, next, isFirst, resolved }: DoubtsProps) {
           resumes it, and a rollback is carried on by <code>recover()</code>.
         </p>
       )}
-      <p class="muted">
-        Nobody can tell whether these were executed, and they are never run again silently. Find out, then say what you
-        found.
-      </p>
-      {items.length === 0 ? <None isFirst={isFirst} isLast={next === undefined} /> : <DoubtTable items={items} />}
-      <nav class="pager" aria-label="Pages">
-        {!isFirst && <a href={DOUBTS}>Newest</a>}
-        {next !== undefined && (
-          <a href={withQuery(DOUBTS, { after: next })} rel="next">
-            Calls of older runs
-          </a>
-        )}
-      </nav>
+      {lists.map((list) => (
+        <CallList list={list} isFirst={isFirst} />
+      ))}
     </>
   )
 }
 
-function None({ isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean }) {
+function CallList({ list, isFirst }: { readonly list: Listed; readonly isFirst: boolean }) {
+  const { of, items, next, total } = list
+  const { id, what, title, about, none } = LISTS[of]
+  const place = next === undefined ? undefined : `${next.startedAt}~${next.runId}~${next.claim}`
   return (
-    <div class="empty">
-      <p class="empty-title">{isFirst && isLast ? 'No call is in doubt' : 'None among these runs'}</p>
-    </div>
+    <section aria-labelledby={id}>
+      <h2 id={id}>
+        {total === undefined
+          ? title
+          : `${total.isLeast === true ? 'At least ' : ''}${plural(total.calls, 'call')} ${what}`}
+      </h2>
+      <p class="muted">{about}</p>
+      {items.length > 0 && <DoubtTable items={items} />}
+      {items.length === 0 && (
+        <div class="empty">
+          <p class="empty-title">{isFirst && place === undefined ? none : 'None among these runs'}</p>
+        </div>
+      )}
+      <nav class="pager" aria-label={`Pages of calls ${what}`}>
+        {!isFirst && <a href={DOUBTS}>Newest</a>}
+        {place !== undefined && (
+          <a href={withQuery(DOUBTS, { of, after: place })} rel="next">
+            Calls of older runs
+          </a>
+        )}
+      </nav>
+    </section>
   )
 }
 
@@ -126,7 +185,7 @@ function DoubtTable({ items }: { readonly items: readonly JsonObject[] }) {
 }
 
 function DoubtRow({ item }: { readonly item: JsonObject }) {
-  const { runId, run, callId, tool, args = null, since, phase, agent } = item
+  const { runId, run, callId, tool, args = null, since, phase, agent, onUnknown } = item
   return (
     <tr>
       <td>
@@ -135,6 +194,7 @@ function DoubtRow({ item }: { readonly item: JsonObject }) {
       <th scope="row">
         <Data text={String(tool)} />
         {phase === 'compensation' && <span class="muted"> (undoes a call)</span>}
+        {onUnknown === 'retry' && <span class="muted"> (may be made again)</span>}
         {typeof agent === 'string' && (
           <span class="muted">
             {' '}

@@ -14,7 +14,7 @@ import {
   verifyPath,
   withQuery,
 } from '../paths.ts'
-import type { Run } from '../run-row.ts'
+import { type Run, unsettledOf } from '../run-row.ts'
 import { CaptureBadge, CaptureLegend } from './capture.tsx'
 import { Actor, Data, Time } from './data.tsx'
 import { Fact } from './fact.tsx'
@@ -27,14 +27,14 @@ export interface RunHeadProps {
 }
 
 export function RunHead({ run, caller, csrf }: RunHeadProps) {
-  const { runId, name, status, compensation, seal, tags, openCalls } = run
-  const inDoubtCalls = openCalls.filter((call) => call.status === 'in-doubt').length
+  const { runId, name, status, compensation, seal, tags } = run
+  const { inDoubt, overdue } = unsettledOf(run)
   const standing = {
     status,
     compensation,
     seal,
-    inDoubtCalls,
-    overdue: openCalls.some((call) => call.overdue === true),
+    inDoubtCalls: inDoubt.length,
+    overdue: overdue.length > 0,
     stuck: run.stuck,
   }
   return (

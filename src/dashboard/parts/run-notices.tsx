@@ -1,7 +1,7 @@
 /** @module Facts of a run that need attention: refused handoffs, calls in doubt, and calls that a rollback could not undo. */
 import { money, plural } from '../format.ts'
 import { eventPath, refusalPath, resolvePath, suspectsPath } from '../paths.ts'
-import type { Run } from '../run-row.ts'
+import { type Run, unsettledOf } from '../run-row.ts'
 import type { Mark, RunStory, Span } from '../story/story-parts.ts'
 import { Data, Time } from './data.tsx'
 import { Stuck, Waits } from './run-waits.tsx'
@@ -14,8 +14,7 @@ const SUSPECTS_SHOWN = 5
 export function RunNotices({ run, story }: { readonly run: Run; readonly story: RunStory }) {
   const rejected = story.marks.filter(({ kind }) => kind === 'rejected')
   const shown = rejected.slice(-REFUSALS_SHOWN).reverse()
-  const doubtful = run.openCalls.filter(({ status }) => status === 'in-doubt')
-  const overdue = run.openCalls.filter((call) => call.overdue === true && call.status !== 'in-doubt')
+  const { inDoubt: doubtful, overdue } = unsettledOf(run)
   const standing = story.spans.filter((span) => isLeftStanding(span, story))
   const { waiting, heldSignals, suspectsTotal, stuck } = run
   const quiet = waiting.length + heldSignals.length === 0 && (suspectsTotal ?? stuck) === undefined

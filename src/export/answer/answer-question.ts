@@ -14,6 +14,7 @@ export function questionOf({ question, newestFirst }: PlannedQuestion): AnswerQu
     ...(seed !== undefined && { seed }),
     ...(newestFirst && { order: 'desc' as const }),
     ...(name === 'spend' && { estimates: true as const }),
+    ...(name === 'open-calls' && { doubts: 2 as const }),
     ...(filter.text !== undefined && { words: 2 as const }),
   }
 }

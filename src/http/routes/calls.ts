@@ -27,7 +27,7 @@ import { withSlot } from '../with-slot.ts'
 const tag = 'calls'
 
 const OpenCallsQuery = z.strictObject({
-  status: z.enum(['open', 'in-doubt']).optional(),
+  status: z.enum(['open', 'in-doubt', 'overdue']).optional(),
   equalTo: z.uuid().optional(),
   cursor: CursorText.optional(),
   limit: Limit.optional(),
@@ -44,7 +44,7 @@ async function listOpenCalls(context: RequestContext<z.output<typeof OpenCallsQu
 
   const only = equalTo === undefined ? {} : { equalTo }
   const page = {
-    inDoubt: status === 'in-doubt',
+    ...(status !== 'open' && { of: status }),
     limit,
     ...only,
     ...(isPlace && { after: { startedAt, runId, claim } }),
@@ -78,7 +78,7 @@ export const callRoutes: readonly GuardedRoute[] = [
   readRoute({
     path: '/v1/calls',
     summary:
-      'Calls without an outcome, of all runs, newest run first: `in-doubt` are those that wait for somebody to resolve them; `equalTo` takes the id of an open call, and lists it and those with its tool and arguments',
+      'Calls without an outcome, of all runs, newest run first: `in-doubt` are those with a recorded doubt, whether or not they may be made again, and `overdue` those that are claimed and whose lease is over; `equalTo` takes the id of an open call, and lists it and those with its tool and arguments',
     tag,
     answer: OpenCallsAnswer,
     access: READ_PAYLOADS,

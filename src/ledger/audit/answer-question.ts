@@ -164,11 +164,15 @@ async function open(deps: GroupDeps, question: IndexQuestion, rowsOf: RowsOf, do
       { types, run: String(item.run), ...of },
       { after: Number(item.leaf), limit: 1 },
     )
-    const status = doubt === 'ToolCallInDoubt' ? ['claimed', 'in-doubt'] : ['open', 'expired']
+    const doubted = isOfModel(item) ? 'unanswered' : 'in-doubt'
+    const status = doubt === 'ToolCallInDoubt' ? ['claimed', doubted] : ['open', 'expired']
     return { ...item, status: status[later.length === 0 ? 0 : 1] ?? '' }
   })
   return { ...answer, items }
 }
+
+/** Nobody has to find out how a call of a model ended: it has no effects. */
+const isOfModel = ({ detail = null }: JsonObject): boolean => isJsonObject(detail) && detail.phase === 'model'
 
 function openReservations(deps: GroupDeps, question: IndexQuestion): Promise<GroupAnswer> {
   const { view, filter } = question

@@ -76,7 +76,7 @@ export const AUDIT_QUERIES = {
     columns: ['run', 'started', 'last', 'events', 'rejections'],
   },
   'open-calls': {
-    summary: 'Calls that were started and have no outcome: claimed, or in doubt',
+    summary: 'Calls that were started and have no outcome: claimed, in doubt, or (calls of models) unanswered',
     shape: 'open-calls',
     filters: by('run', 'who', 'call', 'any', 'key', 'when'),
     columns: ['leaf', 'time', 'run', 'revision', 'tool', 'agent', 'call', 'status', 'seal'],

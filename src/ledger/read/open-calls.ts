@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { openCalls } from '../../domain/lease.ts'
 import { StoreUnavailableError } from '../../store/event-store.ts'
-import type { Caller, Found, OpenCalls, OpenCallsPage, OpenCallsPlace } from '../ledger.ts'
+import type { Caller, Found, OpenCalls, OpenCallsPage, OpenCallsPlace, Unsettled } from '../ledger.ts'
 import { digestOfCall, type EqualCalls, type OpenCallPlace } from './equal-calls.ts'
 import type { Queries, ShownCall } from './queries.ts'
 import type { Reader } from './reader.ts'
@@ -18,7 +18,7 @@ export interface OpenCallsDeps {
   readonly equal: EqualCalls
 }
 
-/** Maximum number of runs per page. Most running calls are not in doubt, and a page may be empty. */
+/** Maximum number of runs per page. Most open calls are running, and a page of the others may be empty. */
 const RUNS_MAX = 200
 /** Maximum number of equal calls that are read without pacing. */
 const UNPACED_MAX = 8
@@ -34,7 +34,10 @@ export async function openCallsOf(deps: OpenCallsDeps, caller: Caller, page: Ope
   const runs = rows.map(({ runId, startedAt }) => placeOf(String(startedAt), String(runId), BEFORE_ALL))
   const last = runs.length < RUNS_MAX ? undefined : runs.at(-1)
   const rest = last && { ...last, claim: AFTER_ALL }
-  return inRuns(deps, caller, page, { runs: after === undefined ? runs : [after, ...runs], rest, asOf })
+  const found = await inRuns(deps, caller, page, { runs: after === undefined ? runs : [after, ...runs], rest, asOf })
+  if (!found.ok || page.of === undefined || after !== undefined) return found
+  const total = await deps.list.total(caller, page.of)
+  return { ...found, value: { ...found.value, ...(total && { total }) } }
 }
 
 const openRuns = (after: OpenCallsPlace | undefined) =>
@@ -67,7 +70,7 @@ export async function* allOpenCalls(
     const { items: rows } = await deps.list.list(caller, openRuns(after))
     for (const { runId, startedAt } of rows) {
       after = placeOf(String(startedAt), String(runId), AFTER_ALL)
-      const page = { runId: String(runId), after: BEFORE_ALL, limit: AFTER_ALL, inDoubt: false }
+      const page = { runId: String(runId), after: BEFORE_ALL, limit: AFTER_ALL }
       const found = await inRun(deps, caller, page)
       if (!found.ok && unreadableRun(String(runId), found.refusal) === undefined)
         throw new StoreUnavailableError(found.refusal.detail, RETRY_AFTER_MS)
@@ -92,14 +95,14 @@ interface Runs {
 async function inRuns(
   deps: OpenCallsDeps,
   caller: Caller,
-  { inDoubt, limit }: OpenCallsPage,
+  { of, limit }: OpenCallsPage,
   { runs, rest, asOf, only }: Runs,
 ): Promise<Found<OpenCalls>> {
   const items: JsonObject[] = []
   const unreadable: UnreadableRun[] = []
   for (const { startedAt, runId, claim } of runs) {
     await caller.pace?.turn()
-    const found = await inRun(deps, caller, { runId, after: claim, limit: limit - items.length, inDoubt, only })
+    const found = await inRun(deps, caller, { runId, after: claim, limit: limit - items.length, of, only })
     const broken = found.ok ? undefined : unreadableRun(runId, found.refusal)
     if (broken !== undefined) {
       unreadable.push(broken)
@@ -120,9 +123,10 @@ async function inRuns(
 
 const placeOf = (startedAt: string, runId: string, claim: number): OpenCallsPlace => ({ startedAt, runId, claim })
 
-interface RunPage extends Pick<OpenCallsPage, 'inDoubt' | 'limit'> {
+interface RunPage extends Pick<OpenCallsPage, 'limit'> {
   readonly runId: string
   readonly after: number
+  readonly of?: Unsettled | undefined
   readonly only?: ReadonlySet<string> | undefined
 }
 
@@ -148,19 +152,14 @@ function inRun(deps: Omit<OpenCallsDeps, 'equal'>, caller: Caller, page: RunPage
 }
 
 /** A token that is bound to one agent sees the calls of that agent only. */
-function openOf(state: RunState, queries: Queries, { agent }: Caller, { after, inDoubt, only }: RunPage): ShownCall[] {
+function openOf(state: RunState, queries: Queries, { agent }: Caller, { after, of, only }: RunPage): ShownCall[] {
   return openCalls(state)
     .filter((call) => call.phase !== 'model' && call.claimRevision > after)
     .filter(({ callId }) => only === undefined || only.has(callId))
     .filter((call) => agent === undefined || call.agent === agent)
     .map((call) => queries.shown(state, call))
-    .filter((call) => !inDoubt || isForPeople(call))
+    .filter((call) => of === undefined || (of === 'overdue' ? call.overdue === true : call.status === of))
     .sort((a, b) => a.claimRevision - b.claimRevision)
-}
-
-/** Whether the call is in doubt and was not declared as safe to retry. */
-function isForPeople({ status, overdue, onUnknown }: ShownCall): boolean {
-  return (status === 'in-doubt' || overdue === true) && onUnknown !== 'retry'
 }
 
 /** When it was found to be in doubt; for an expired lease, when the lease ended; otherwise when it was claimed. */

@@ -41,8 +41,8 @@ export function runBody(
 ): RunAnswer {
   const now = state.lineage.at(-1)
   const open = openCalls(state).map((call) => {
-    const { callId, tool, status, leaseUntil } = call
-    return { callId, tool, status, leaseUntil, ...overdue(state, call, leases) }
+    const { callId, tool, phase, status, leaseUntil } = call
+    return { callId, tool, ...(phase === 'model' && { phase }), status, leaseUntil, ...overdue(state, call, leases) }
   })
   return {
     runId: state.runId,

@@ -14,10 +14,10 @@ import {
   StoreUnavailableError,
   StreamDeletedError,
 } from '../../store/event-store.ts'
-import type { Carried, RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
+import type { Carried, RunFilter, RunRow, UnsettledCalls, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Followed } from '../followed.ts'
 import { type Indexing, LOCAL } from '../indexing.ts'
-import type { Caller, DueQuery, DueRuns, RunListFilter } from '../ledger.ts'
+import type { Caller, DueQuery, DueRuns, RunListFilter, Unsettled, UnsettledTotal } from '../ledger.ts'
 import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { RunListProjection, runListReached } from './run-list-projection.ts'
 import { leaseOverBefore, rowBody } from './run-row-fold.ts'
@@ -213,13 +213,25 @@ export class RunList implements Disposable {
     return this.#own.faults + (this.#indexing.remote?.faults ?? 0) + this.#timesMade
   }
 
-  /** Calls in doubt across all tenants, as of the last event that the list has seen; undefined before its first complete pass. */
-  callsInDoubt(): number | undefined {
+  /** Across all tenants, as of the last event that the list has seen; undefined before its first complete pass. */
+  unsettled(): UnsettledCalls | undefined {
     try {
-      return this.#followed.lagEvents === undefined ? undefined : this.#views.callsInDoubt(COUNTED_RUNS)
+      return this.#followed.lagEvents === undefined ? undefined : this.#unsettled()
     } catch {
       return undefined
     }
+  }
+
+  /** How many calls a list of them holds in all; undefined for a token that is bound to one agent, since rows do not say whose calls they are. */
+  async total({ tenant, agent }: Caller, of: Unsettled): Promise<UnsettledTotal | undefined> {
+    if (agent !== undefined) return undefined
+    const { inDoubt, overdue, runs } = await readWhole(this.#views, async () => this.#unsettled(tenant))
+    return { calls: of === 'in-doubt' ? inDoubt : overdue, ...(runs === COUNTED_RUNS && { isLeast: true }) }
+  }
+
+  #unsettled(tenant?: string): UnsettledCalls {
+    const leaseOverAt = leaseOverBefore(this.#nowMs())
+    return this.#views.unsettled({ ...(tenant !== undefined && { tenant }), leaseOverAt, runs: COUNTED_RUNS })
   }
 
   /** Follows the store up to its current end. */

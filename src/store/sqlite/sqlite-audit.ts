@@ -320,10 +320,15 @@ const RESOLVES = 'ToolCallResolved' satisfies EventType
 /** Safe to embed in SQL: type names come from the event catalogue, never from user input. */
 const listOf = (types: readonly EventType[]): string => `(${types.map((type) => `'${type}'`).join(', ')})`
 
-/** Conditions that no later event `o` ends a claim, a reservation or a failed compensation. A new claim of the same call ends the one before. */
+/**
+ * Conditions that no later event `o` ends a claim, a reservation or a failed compensation. A new claim of the same call ends the one before, and so does
+ * the claim of the call that undoes it.
+ */
 const NOT_FOLLOWED = {
   call: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.call = e.call AND o.stream = e.stream AND o.leaf > e.leaf AND o.leaf < ?
-    AND o.type IN ${listOf([...CLAIMS, ...CALL_ENDS])})`,
+    AND o.type IN ${listOf([...CLAIMS, ...CALL_ENDS])})
+    AND NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.compensates = e.call AND o.stream = e.stream
+    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ${listOf(CLAIMS)})`,
   reservation: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.reservation = e.reservation AND o.stream = e.stream
     AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ${listOf(RESERVATION_ENDS)})`,
   compensation: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.compensates = e.compensates AND o.stream = e.stream

@@ -11,6 +11,8 @@ import type {
   RunPlace,
   RunRow,
   RunWindow,
+  UnsettledCalls,
+  UnsettledFilter,
   ViewCheckpoint,
   ViewProgress,
   ViewStore,
@@ -111,8 +113,10 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     return this.#statements.faults.all({ tenant: tenant ?? null, stream: stream ?? null, limit })
   }
 
-  callsInDoubt(runs: number): number {
-    return this.#statements.callsInDoubt.get(runs) ?? 0
+  unsettled({ tenant, ...of }: UnsettledFilter): UnsettledCalls {
+    const { unsettled, unsettledOf } = this.#statements
+    const found = tenant === undefined ? unsettled.get(of) : unsettledOf.get({ tenant, ...of })
+    return found ?? { inDoubt: 0, overdue: 0, runs: 0 }
   }
 
   dueRuns({ names, ...filter }: DueFilter): readonly RunRow[] {
@@ -193,6 +197,13 @@ const byDueTime = (a: DuePlace, b: DuePlace): number => {
 
 const ANY_VERSION = '(@versions IS NULL OR version IS NULL OR version IN (SELECT value FROM json_each(@versions)))'
 
+/** In `open` of a fold, a call in doubt has an empty text, and any other the end of its lease. Only folds with a lease that is over are read. */
+const unsettledIn = (runs: string): string => `
+  SELECT coalesce(sum(inDoubt), 0) AS inDoubt, coalesce(sum(overdue), 0) AS overdue, count(*) AS runs FROM
+    (SELECT in_doubt_calls AS inDoubt, CASE WHEN lease_until < @leaseOverAt THEN
+        (SELECT count(*) FROM json_each(runs.fold, '$.open') WHERE value > '' AND value < @leaseOverAt) ELSE 0 END AS overdue
+      FROM runs INDEXED BY runs_open_calls WHERE ${runs} LIMIT @runs)`
+
 function prepareStatements(db: Database) {
   return {
     checkpoint: db.prepare<unknown[], ViewCheckpoint>(
@@ -226,12 +237,8 @@ function prepareStatements(db: Database) {
     carried: db.prepare<unknown[], Carried>(`SELECT count(*) AS count, min(carried_until) AS firstEnd
       FROM (SELECT carried_until FROM runs INDEXED BY runs_carried
         WHERE tenant = @tenant AND carried_until > @at AND (@except IS NULL OR run_id <> @except) ORDER BY carried_until LIMIT @limit)`),
-    callsInDoubt: db
-      .prepare<unknown[], number>(
-        `SELECT sum(in_doubt_calls) FROM
-          (SELECT in_doubt_calls FROM runs INDEXED BY runs_open_calls WHERE open_calls > 0 LIMIT ?)`,
-      )
-      .pluck(),
+    unsettled: db.prepare<unknown[], UnsettledCalls>(unsettledIn('open_calls > 0')),
+    unsettledOf: db.prepare<unknown[], UnsettledCalls>(unsettledIn('tenant = @tenant AND open_calls > 0')),
     note: db.prepare<unknown[], string>('SELECT text FROM notes WHERE name = ?').pluck(),
     saveNote: db.prepare('INSERT OR REPLACE INTO notes (name, text) VALUES (?, ?)'),
     noteAt: db.prepare<unknown[], number>('SELECT rowid FROM notes WHERE name = ?').pluck(),

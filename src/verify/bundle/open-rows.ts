@@ -22,15 +22,18 @@ export interface OpenRowsKind {
 export class OpenRows {
   #kind: OpenRowsKind
   #filter: EventQuery
+  /** The second rule of calls: one that is being undone is open no more, and one of a model is never in doubt. */
+  #bySecondRule: boolean
   #claims = new Claims()
   #gathering = new Claims()
   #table = new NameTable(16 * MIB)
   /** Leaf of what is open; whether its end is in doubt. */
   #open = new Map<number, boolean>()
 
-  constructor({ filter }: AnswerQuestion, kind: OpenRowsKind) {
+  constructor({ filter, doubts }: AnswerQuestion, kind: OpenRowsKind) {
     this.#kind = kind
     this.#filter = filter
+    this.#bySecondRule = doubts === 2
   }
 
   gather(event: LoggedEvent, leaf: number): void {
@@ -40,6 +43,7 @@ export class OpenRows {
     this.#gathering.take(event)
     const name = `${data[member]} ${header.stream}`
     if (header.type === begins) {
+      if (this.#bySecondRule && data.compensates) this.#table.set(`${data.compensates} ${header.stream}`, 0, 0)
       const fits = fitsFilter(factsOf(event, this.#gathering.of(event)), this.#filter)
       this.#table.set(name, leaf + 1, fits ? 1 : 0)
     } else if (ends.includes(header.type)) this.#table.set(name, 0, 0)
@@ -60,7 +64,8 @@ export class OpenRows {
     this.#claims.take(event)
     const isDoubted = this.#open.get(leaf)
     if (isDoubted === undefined) return []
-    const status = this.#kind.words[isDoubted ? 1 : 0]
+    const isUnanswered = isDoubted && this.#bySecondRule && event.data.phase === 'model'
+    const status = isUnanswered ? 'unanswered' : this.#kind.words[isDoubted ? 1 : 0]
     return [{ ...listedRow(event, leaf, factsOf(event, this.#claims.of(event))), status }]
   }
 

@@ -129,17 +129,18 @@ for (const name of ['verdict', 'rule', 'ruleContains', 'text']) FILTER[name] = m
 const QUESTION = {
   ...{ query: isText, filter: isOf(FILTER), by: maybe((by) => SPEND_BY.includes(by as string)), seed: maybe(isText) },
   ...{ asOf: maybe(isCount), words: maybe((words) => words === 2) },
-  estimates: maybe((estimates) => estimates === true),
+  ...{ estimates: maybe((estimates) => estimates === true), doubts: maybe((doubts) => doubts === 2) },
 }
 
 /** Whether a question is one of these, with filters that it takes. */
 export function isQuestion(question: unknown): boolean {
   if (!isOf(QUESTION)(question) || !PROVABLE_QUESTIONS.includes(question.query as string)) return false
-  const { query, filter, by, seed, estimates } = question as unknown as AnswerQuestion
+  const { query, filter, by, seed, estimates, doubts } = question as unknown as AnswerQuestion
   const { takes, needs } = QUESTIONS[query] as Question
   const isWhole = needs === undefined || ((needs === 'seed' ? seed : filter[needs]) ?? '') !== ''
   const isOwn = (query === 'spend' || (by ?? estimates) === undefined) && (query === 'sample' || seed === undefined)
-  return isWhole && isOwn && Object.keys(filter).every((name) => takes.includes(name))
+  const isKnown = query === 'open-calls' || doubts === undefined
+  return isWhole && isOwn && isKnown && Object.keys(filter).every((name) => takes.includes(name))
 }
 
 /**

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { completePart, isSelected } from '../../../src/export/bundle/bundle-query.ts'
 import { AUDIT_QUERIES, type AuditQueryName, followsFromLog } from '../../../src/ledger/audit/audit-queries.ts'
 import type { LoggedEvent } from '../../../src/verify/bundle/gathered.ts'
-import { AuditAnswer, eventsBehind, PROVABLE_QUESTIONS } from '../../../src/verify/bundle/questions.ts'
+import { AuditAnswer, eventsBehind, isQuestion, PROVABLE_QUESTIONS } from '../../../src/verify/bundle/questions.ts'
 import { provenOf } from '../../../src/verify/bundle/report.ts'
 import { answerBundle, judgedAnswer, rowsIn } from '../../support/answer-bundles.ts'
 import { askAll, auditOf } from '../../support/audited.ts'
@@ -68,6 +68,14 @@ async function everyAnswer(test: TestLedger): Promise<void> {
   const callId = String(ok(await seen.undo(doubtful, { unknown: { reason: 'timed out' } })).callId)
   // Somebody's word on the call that was to undo it settles it.
   ok(await seen.do({ kind: 'resolve', callId, body: { outcome: 'executed', evidence: 'seen' } }))
+  const unsure = drive(test, 'unsure')
+  await unsure.start()
+  const compensate = { tool: 'undo' }
+  const perhaps = await unsure.claimed('pay', { agent: 'writer', compensate, compensateUnknown: true })
+  for (const call of [perhaps, await unsure.claimed('chat', { agent: 'writer', phase: 'model' })])
+    ok(await unsure.settle(call, { unknown: { reason: 'timed out' } }))
+  await unsure.do({ kind: 'compensate', body: { reason: 'undo it' } })
+  ok(await unsure.undo(perhaps))
   test.clock.nowMs -= 5_000
   await back.do({ kind: 'usage', body: { agent: 'late', usage: { tokens: 1 } } })
   test.clock.nowMs += 10_000
@@ -145,7 +153,10 @@ function asked({ by, seed, ...filter }: Asked): { filter: EventQuery; by?: strin
   return { filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
 }
 
-const partsOf = (name: string) => (name === 'spend' ? { estimates: true as const } : {})
+const partsOf = (name: string) => ({
+  ...(name === 'spend' && { estimates: true as const }),
+  ...(name === 'open-calls' && { doubts: 2 as const }),
+})
 
 async function logOf({ ledger }: TestLedger, size: number): Promise<readonly LoggedEvent[]> {
   await ledger.exports.pin(alice)
@@ -236,6 +247,22 @@ answers(
     // Places in findings have it as a text.
     assert.ok(madeFrom(log, first).length < madeFrom(log, { ...first, words: 2 }).length)
     assert.match(provenOf(first), 'names of members, and ids of runs')
+  },
+)
+
+answers(
+  'a call that is being undone is open no more, and one of a model is unanswered; by the first rule of open calls both are in doubt (HTTP-103)',
+  async ({ test }) => {
+    const { treeSize } = await auditOf(test.ledger).asOf(alice)
+    const log = await logOf(test, treeSize)
+    const first = { query: 'open-calls', filter: { run: 'unsure' } }
+    const said = (question: AnswerQuestion) => madeFrom(log, question).map(({ tool, status }) => [tool, status])
+    assert.equal(said(first), [
+      ['pay', 'in-doubt'],
+      ['chat', 'in-doubt'],
+    ])
+    assert.equal(said({ ...first, doubts: 2 }), [['chat', 'unanswered']])
+    assert.not.ok(isQuestion({ query: 'runs', filter: {}, doubts: 2 }))
   },
 )
 
