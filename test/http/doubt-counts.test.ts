@@ -40,6 +40,7 @@ async function seedRun(run: RunDriver): Promise<void> {
   await doubt({ key: 'again', args: {}, onUnknown: 'retry' })
   await run.claimed('pay', { key: 'again', args: {}, onUnknown: 'retry', leaseMs: LONG_MS })
   await run.claimed('ship', { leaseMs: LEASE_MS })
+  await run.claimed('ship', { leaseMs: LEASE_MS })
   await run.claimed('ship', { leaseMs: LEASE_MS, onUnknown: 'retry' })
   await run.claimed('chat', { leaseMs: LEASE_MS, phase: 'model' })
   await run.claimed('ship', { leaseMs: LONG_MS })
@@ -152,7 +153,7 @@ test('in doubt and overdue are two sets, and every exit has the number that the 
   for (const run of runs) counted.push(await countedIn(run, edge.inner.clock.nowMs))
   const inDoubt = sumOf(counted.map((of) => of.inDoubt))
   const overdue = sumOf(counted.map((of) => of.overdue))
-  assert.equal([inDoubt, overdue], [2 * RUNS + ROLLED_BACK, 2 * RUNS])
+  assert.equal([inDoubt, overdue], [2 * RUNS + ROLLED_BACK, 3 * RUNS])
   const runsOf = (name: keyof Counts) => counted.filter((of) => of[name] > 0).length
 
   const api = async (status: string) => itemsOf(edge, `/v1/calls?limit=50&status=${status}`)
@@ -189,7 +190,7 @@ test('in doubt and overdue are two sets, and every exit has the number that the 
   const page = await client.html('/ui/runs/r-0')
   assert.match(page, />2 calls in doubt</)
   assert.match(page, /2 calls: the outcome is not known/)
-  assert.match(page, /2 calls: the lease is over/)
+  assert.match(page, /3 calls: the lease is over/)
 
   await using served = await socketOver((url, init) => edge.app.request(url, init))
   const there = ['--url', served.url, '--token', await edge.token()]

@@ -44,7 +44,7 @@ const LISTS: Readonly<Record<Unsettled, ListText>> = {
     what: 'in doubt',
     title: 'In doubt',
     about:
-      'It is recorded that nobody knows whether these were executed. Unless a call says that it may be made again, it is never run again silently. Find out, then say what you found.',
+      'Nobody knows whether these calls were executed, and the record says so. Those that may be made again are marked; any other is never run again silently. Find out, then say what you found.',
     none: 'No call is in doubt',
   },
   overdue: {
@@ -52,7 +52,7 @@ const LISTS: Readonly<Record<Unsettled, ListText>> = {
     what: 'overdue',
     title: 'Overdue',
     about:
-      'These were claimed, their lease is over, and nothing is recorded of how they ended. Whoever claimed them may still report it; the next command that meets such a call puts it in doubt. Who knows how it ended can say so now.',
+      'The lease of these calls is over, and no outcome is recorded. The process that claimed one may still report its outcome; the next command that meets the call puts it in doubt. If you know how a call ended, say so.',
     none: 'No call is overdue',
   },
 }

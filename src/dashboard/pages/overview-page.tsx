@@ -241,7 +241,10 @@ function CompensationCard({ found, since }: { readonly found: Overview['failedCo
 
 function UnsettledCard({ inDoubt, overdue, waiting }: Pick<Overview, 'inDoubt' | 'overdue' | 'waiting'>) {
   return (
-    <QuestionCard title="What is in doubt, overdue or waiting?" all={{ href: DOUBTS, text: 'All calls in doubt or overdue' }}>
+    <QuestionCard
+      title="What is in doubt, overdue or waiting?"
+      all={{ href: DOUBTS, text: 'All calls in doubt or overdue' }}
+    >
       <PartList
         part={inDoubt}
         none="No call is in doubt."
