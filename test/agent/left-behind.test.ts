@@ -53,6 +53,7 @@ function bodyOf(cs: Countersign, world: World, { program, pace }: { program: Pro
   })
   const fail = cs.tool({
     name: 'fail',
+    retries: 0,
     effects: 'none',
     execute: (what: string): string => {
       throw new Error(`no ${what}`)
@@ -306,10 +307,12 @@ for (const { name, open } of HOMES) {
     const program =
       (ms: number, isBegun: Promise<unknown>): Program =>
       async ({ act }) => {
-        void act('first').then(async () => {
+        const left = async (): Promise<void> => {
+          await act('first')
           await delay(ms)
           await act('second')
-        })
+        }
+        left().catch(() => undefined)
         await act('call')
         await isBegun
         return 'over'
