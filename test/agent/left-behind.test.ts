@@ -15,7 +15,8 @@ import { HOMES, killedAfter, LONG_MS, NO_WAIT, shortLife, type TestHome } from '
 class World {
   readonly done = new Map<string, string>()
   readonly ran: string[] = []
-  readonly undone: string[] = []
+  /** By the keys of the compensations, which are repeated where nobody knows of their end. */
+  readonly undone = new Map<string, string>()
 }
 
 /** Milliseconds of the code's own that it takes in one life before each call. */
@@ -48,10 +49,11 @@ function bodyOf(cs: Countersign, world: World, { program, pace }: { program: Pro
       const what = world.done.get(idempotencyKey)
       return what === undefined ? { done: false } : { done: true, result: what }
     },
-    compensate: ({ args }) => void world.undone.push(String(args)),
+    compensate: ({ args }, { idempotencyKey }) => void world.undone.set(idempotencyKey, String(args)),
   })
   const fail = cs.tool({
     name: 'fail',
+    retries: 0,
     effects: 'none',
     execute: (what: string): string => {
       throw new Error(`no ${what}`)
@@ -102,18 +104,11 @@ const chain = async ({ act, pace }: Life, name: string, signal?: AbortSignal): P
   return name
 }
 
-const PLAIN: Record<string, Program> = {
+/** A timer decides how far the chain comes: a faster one would ask for more than it did live. */
+const CHAINS: Record<string, Program> = {
   'a race of a chain of calls with a call': async (life) => {
     const first = await Promise.race([chain(life, 'chain'), delay(life.pace.winner).then(() => life.act('call'))])
     return [first, await life.act('after')]
-  },
-  'a race of a call with a time': async ({ run, act }) => {
-    const first = await Promise.race([act('call'), run.sleep(30).then(() => 'time')])
-    return [first, await act('after')]
-  },
-  'any of calls that fail and one that does not': async ({ act, fail, pace }) => {
-    const first = await Promise.any([fail('a'), delay(pace.winner).then(() => act('call')), fail('b')])
-    return [first, await act('after')]
   },
   'a chain that is stopped by a signal once a call has ended': async (life) => {
     const stop = new AbortController()
@@ -122,6 +117,17 @@ const PLAIN: Record<string, Program> = {
     await life.act('call')
     stop.abort()
     return [await stopped, await life.act('after')]
+  },
+}
+
+const PLAIN: Record<string, Program> = {
+  'a race of a call with a time': async ({ run, act }) => {
+    const first = await Promise.race([act('call'), run.sleep(30).then(() => 'time')])
+    return [first, await act('after')]
+  },
+  'any of calls that fail and one that does not': async ({ act, fail, pace }) => {
+    const first = await Promise.any([fail('a'), delay(pace.winner).then(() => act('call')), fail('b')])
+    return [first, await act('after')]
   },
   'branches of which one ends by an error that is caught': async (life) => {
     const branches = [chain(life, 'left'), delay(life.pace.winner).then(() => life.fail('right'))]
@@ -158,9 +164,16 @@ const PLAIN: Record<string, Program> = {
   },
 }
 
+interface Given {
+  readonly id: string
+  readonly program: Program
+  readonly paces: readonly Pace[]
+  readonly isReplayed: boolean
+}
+
 /** Killed after so many commands and resumed, with another pace; whether it died before its end. */
-async function survives(home: TestHome, at: number, given: { id: string; program: Program; paces: readonly Pace[] }) {
-  const { id, program, paces } = given
+async function survives(home: TestHome, at: number, given: Given) {
+  const { id, program, paces, isReplayed } = given
   const [live = SAME, later = SAME] = paces
   const world = new World()
   let isOver = false
@@ -171,10 +184,12 @@ async function survives(home: TestHome, at: number, given: { id: string; program
   const cs = home.process()
   const output = await within(cs.run({ id, name: 'p' }, bodyOf(cs, world, { program, pace: later })), `resume ${id}`)
   assert.equal(world.ran, [...new Set(world.ran)], `${id}: each effect once`)
-  assert.equal(world.undone, [...new Set(world.undone)], `${id}: each undone once`)
+  const undone = [...world.undone.values()]
+  assert.equal(undone, [...new Set(undone)], `${id}: each undone once`)
+  if (!isReplayed) return { isOver, output }
   const effects = world.ran.length
   const again = home.process()
-  const replayed = await again.replay(id, bodyOf(again, world, { program, pace: live }))
+  const replayed = await again.replay(id, bodyOf(again, world, { program, pace: later }))
   assert.is(replayed.verdict, 'exact', id)
   assert.equal(replayed.output, output, id)
   assert.is(world.ran.length, effects, 'a replay calls nothing')
@@ -182,7 +197,7 @@ async function survives(home: TestHome, at: number, given: { id: string; program
 }
 
 const SAME: Pace = { winner: 1, loser: 1 }
-const SLOW_MS = 40
+const SLOW_MS = 25
 const PACES: Record<string, readonly Pace[]> = {
   slower: [
     { winner: 12, loser: 0 },
@@ -197,36 +212,59 @@ const PACES: Record<string, readonly Pace[]> = {
     { winner: 0, loser: SLOW_MS },
   ],
 }
+/** How many branches lose, and with how many calls each. */
+const FORKS: readonly (readonly [number, number])[] = [
+  [1, 1],
+  [2, 2],
+  ...(rounds(0, 1) === 0
+    ? []
+    : ([
+        [1, 0],
+        [1, 2],
+        [1, 3],
+        [2, 0],
+        [2, 1],
+        [2, 3],
+      ] as const)),
+]
 /** Beyond the commands of each program. */
 const COMMANDS_MAX = 60
 
 for (const { name, open } of HOMES) {
   const test = suite(`work that is left behind ${name}`)
-  const step = name === 'in process' ? rounds(3, 1) : rounds(7, 2)
+  const step = name === 'in process' ? rounds(5, 2) : rounds(11, 5)
 
-  /** Killed at each of its commands, or at some of them in the quick suite. */
-  async function atEach(label: string, program: Program, expected?: Json): Promise<void> {
+  /** Killed at its commands, with each change of pace. */
+  async function atEach(
+    label: string,
+    program: Program,
+    { hows = Object.keys(PACES), output = undefined as Json | undefined, isReplayed = true } = {},
+  ): Promise<void> {
     await using home = await open()
     const ticking = setInterval(() => (home.clock.nowMs += 2), 2)
     try {
-      for (const [how, paces] of Object.entries(PACES))
+      for (const how of hows)
         for (let at = 2; at < COMMANDS_MAX; at += step) {
-          const { isOver, output } = await survives(home, at, { id: `${label}-${how}-${at}`, program, paces })
-          if (expected !== undefined) assert.equal(output, expected)
-          if (isOver) break
+          const given = { id: `${label}-${how}-${at}`, program, paces: PACES[how] ?? [], isReplayed }
+          const came = await survives(home, at, given)
+          if (output !== undefined) assert.equal(came.output, output)
+          if (came.isOver) break
         }
     } finally {
       clearInterval(ticking)
     }
   }
 
-  for (const losers of [1, 2])
-    for (const calls of [0, 1, 2, 3])
-      test(`first_wins, ${losers} that lose with ${calls} calls each (RUN-187, RUN-248, A485)`, () =>
-        atEach(`fork-${losers}-${calls}`, raced(losers, calls), ['winner', 'after']))
+  for (const [losers, calls] of FORKS)
+    test(`first_wins, ${losers} that lose with ${calls} calls each (RUN-187, RUN-248, A485)`, () =>
+      atEach(`fork-${losers}-${calls}`, raced(losers, calls), { output: ['winner', 'after'] }))
 
   for (const [n, [what, program]] of Object.entries(PLAIN).entries())
     test(`${what} (RUN-187, RUN-248)`, () => atEach(`plain-${n}`, program))
+
+  for (const [n, [what, program]] of Object.entries(CHAINS).entries())
+    test(`${what} (RUN-171, RUN-187, RUN-250)`, () =>
+      atEach(`chain-${n}`, program, { hows: ['slower', 'later'], isReplayed: false }))
 
   test('what ran without the ledger comes before what is recorded, in every later life (RUN-187, RUN-249, A486)', async () => {
     await using home = await open()
@@ -269,10 +307,12 @@ for (const { name, open } of HOMES) {
     const program =
       (ms: number, isBegun: Promise<unknown>): Program =>
       async ({ act }) => {
-        void act('first').then(async () => {
+        const left = async (): Promise<void> => {
+          await act('first')
           await delay(ms)
           await act('second')
-        })
+        }
+        left().catch(() => undefined)
         await act('call')
         await isBegun
         return 'over'
