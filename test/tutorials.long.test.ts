@@ -9,6 +9,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startServer } from './support/server-process.ts'
 import { ROOT } from './support/source-root.ts'
+import { eventually } from './support/within.ts'
 
 const tutorials = suite('tutorials')
 const run = promisify(execFile)
@@ -32,6 +33,10 @@ tutorials('the first audit needs a URL and a token, and ends with two verified b
       [PROGRAM, 'token', '--scope', 'audit:read audit:export', '--sub', 'you@example.com'],
       { env: operator },
     )
+    // The auditor comes to a ledger that has signed a checkpoint, which it does in the first lull.
+    const headers = { authorization: `Bearer ${token.stdout.trim()}` }
+    const signed = async () => (await fetch(`${server.url}/v1/log/checkpoint`, { headers })).ok || undefined
+    await eventually(signed, 'the first checkpoint')
     const { stdout } = await run('bash', ['-c', NPX + blocksOf('docs/tutorials/first-audit.md')], {
       cwd: folder,
       env: {
