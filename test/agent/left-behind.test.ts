@@ -96,28 +96,12 @@ const raced =
     return [...winners, await act('after')]
   }
 
-const chain = async ({ act, pace }: Life, name: string, signal?: AbortSignal): Promise<string> => {
+const chain = async ({ act, pace }: Life, name: string): Promise<string> => {
   for (const n of [1, 2, 3]) {
-    await delay(pace.loser, undefined, { signal })
+    await delay(pace.loser)
     await act(`${name} ${n}`)
   }
   return name
-}
-
-/** A timer decides how far the chain comes: a faster one would ask for more than it did live. */
-const CHAINS: Record<string, Program> = {
-  'a race of a chain of calls with a call': async (life) => {
-    const first = await Promise.race([chain(life, 'chain'), delay(life.pace.winner).then(() => life.act('call'))])
-    return [first, await life.act('after')]
-  },
-  'a chain that is stopped by a signal once a call has ended': async (life) => {
-    const stop = new AbortController()
-    const stopped = chain(life, 'chain', stop.signal).catch(() => 'stopped')
-    await delay(life.pace.winner)
-    await life.act('call')
-    stop.abort()
-    return [await stopped, await life.act('after')]
-  },
 }
 
 const PLAIN: Record<string, Program> = {
@@ -168,12 +152,11 @@ interface Given {
   readonly id: string
   readonly program: Program
   readonly paces: readonly Pace[]
-  readonly isReplayed: boolean
 }
 
 /** Killed after so many commands and resumed, with another pace; whether it died before its end. */
 async function survives(home: TestHome, at: number, given: Given) {
-  const { id, program, paces, isReplayed } = given
+  const { id, program, paces } = given
   const [live = SAME, later = SAME] = paces
   const world = new World()
   let isOver = false
@@ -186,7 +169,6 @@ async function survives(home: TestHome, at: number, given: Given) {
   assert.equal(world.ran, [...new Set(world.ran)], `${id}: each effect once`)
   const undone = [...world.undone.values()]
   assert.equal(undone, [...new Set(undone)], `${id}: each undone once`)
-  if (!isReplayed) return { isOver, output }
   const effects = world.ran.length
   const again = home.process()
   const replayed = await again.replay(id, bodyOf(again, world, { program, pace: later }))
@@ -235,17 +217,13 @@ for (const { name, open } of HOMES) {
   const step = name === 'in process' ? rounds(5, 2) : rounds(11, 5)
 
   /** Killed at its commands, with each change of pace. */
-  async function atEach(
-    label: string,
-    program: Program,
-    { hows = Object.keys(PACES), output = undefined as Json | undefined, isReplayed = true } = {},
-  ): Promise<void> {
+  async function atEach(label: string, program: Program, { output }: { readonly output?: Json } = {}): Promise<void> {
     await using home = await open()
     const ticking = setInterval(() => (home.clock.nowMs += 2), 2)
     try {
-      for (const how of hows)
+      for (const [how, paces] of Object.entries(PACES))
         for (let at = 2; at < COMMANDS_MAX; at += step) {
-          const given = { id: `${label}-${how}-${at}`, program, paces: PACES[how] ?? [], isReplayed }
+          const given = { id: `${label}-${how}-${at}`, program, paces }
           const came = await survives(home, at, given)
           if (output !== undefined) assert.equal(came.output, output)
           if (came.isOver) break
@@ -261,10 +239,6 @@ for (const { name, open } of HOMES) {
 
   for (const [n, [what, program]] of Object.entries(PLAIN).entries())
     test(`${what} (RUN-187, RUN-248)`, () => atEach(`plain-${n}`, program))
-
-  for (const [n, [what, program]] of Object.entries(CHAINS).entries())
-    test(`${what} (RUN-171, RUN-187, RUN-250)`, () =>
-      atEach(`chain-${n}`, program, { hows: ['slower', 'later'], isReplayed: false }))
 
   test('what ran without the ledger comes before what is recorded, in every later life (RUN-187, RUN-249, A486)', async () => {
     await using home = await open()
