@@ -57,7 +57,7 @@ export function watchKeyFile({ place, keys, ...options }: WatchOptions): Watched
   const wrapping = wrappingOf(place)
   if (wrapping === undefined) return watchFile({ ...options, path, value: keys, read: durableReader(place) })
   const read = async (): Promise<LedgerKeys> => {
-    if (existsSync(path)) syncKeys(path)
+    syncKeys(path)
     return await readWrappedKeyFile(path, wrapping)
   }
   return watchFileLater({ ...options, path, value: keys, read })
@@ -70,12 +70,13 @@ export function watchKeyFile({ place, keys, ...options }: WatchOptions): Watched
 function durableReader(place: KeyFilePlace): (path: string) => LedgerKeys {
   const wrapping = wrappingOf(place)
   return (path) => {
-    if (existsSync(path)) syncKeys(path)
+    syncKeys(path)
     return readKeyFile(path, wrapping)
   }
 }
 
 function syncKeys(path: string): void {
+  if (!existsSync(path)) return
   try {
     syncPlaced(path)
   } catch (cause) {
