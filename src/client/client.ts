@@ -3,7 +3,7 @@
 import type { AnswerTo } from '../../schemas/answers/commands.ts'
 import type { ContextAnswer, RunAnswer } from '../../schemas/answers/runs.ts'
 import { type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
-import { type BatchItem, batchItem, type Command, commandPath, runPath } from './commands.ts'
+import { type BatchItem, batchItem, type Command, commandPath, pathSegment, runPath } from './commands.ts'
 import { runsUnreadable } from './errors.ts'
 import { tailEvents } from './tail-events.ts'
 import { type Ask, createTransport, type TransportOptions } from './transport.ts'
@@ -177,15 +177,15 @@ export function createClient(options: ClientOptions): Client {
     },
     run: (runId, options = {}) => get(runPath(runId), {}, options),
     context: (runId, at = {}, options = {}) => get(`${runPath(runId)}/context`, at, options),
-    call: (runId, callId, options = {}) => get(`${runPath(runId)}/calls/${encodeURIComponent(callId)}`, {}, options),
+    call: (runId, callId, options = {}) => get(`${runPath(runId)}/calls/${pathSegment(callId)}`, {}, options),
     value: async (runId, digest, { signal } = {}) => {
-      const path = `${runPath(runId)}/values/${encodeURIComponent(digest)}`
+      const path = `${runPath(runId)}/values/${pathSegment(digest)}`
       return parseJson(await transport.whole({ method: 'GET', path, signal }))
     },
     budget: (runId, options = {}) => get(`${runPath(runId)}/budget`, {}, options),
     reservations: (runId, options = {}) => pages(`${runPath(runId)}/budget`, {}, options, 'reservations'),
     approval: (runId, approvalId, options = {}) =>
-      get(`${runPath(runId)}/approvals/${encodeURIComponent(approvalId)}`, {}, options),
+      get(`${runPath(runId)}/approvals/${pathSegment(approvalId)}`, {}, options),
     approvals: (options = {}) => pages('/v1/approvals', {}, options),
     compensations: async (runId, options = {}) =>
       (await get(`${runPath(runId)}/compensations`, {}, options)).items as readonly JsonObject[],

@@ -35,12 +35,18 @@ const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
 }
 
 export function runPath(runId: string): string {
-  return `/v1/runs/${encodeURIComponent(runId)}`
+  return `/v1/runs/${pathSegment(runId)}`
+}
+
+/** Throws `TypeError` for anything but well-formed text, which would otherwise be an id of its own, as `undefined` is. */
+export function pathSegment(id: string): string {
+  if (typeof id !== 'string' || !id.isWellFormed()) throw new TypeError(`an id or a name is a text, not ${String(id)}`)
+  return encodeURIComponent(id)
 }
 
 export function commandPath(runId: string, command: Command): string {
   if (command.kind === 'start') return '/v1/runs'
-  return `${runPath(runId)}/${PATHS[command.kind].replace('*', () => encodeURIComponent(itemOf(command)))}`
+  return `${runPath(runId)}/${PATHS[command.kind].replace('*', () => pathSegment(itemOf(command)))}`
 }
 
 /** Converts an item to the form that `POST /v1/batch` takes. */

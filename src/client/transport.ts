@@ -110,6 +110,7 @@ async function* textOf(options: TransportOptions, url: string, ask: Ask): AsyncG
 
 /** Processes a 2xx response; any other response, or a truncated one, is retried or becomes an error. */
 async function send<T>(options: TransportOptions, url: string, ask: Ask, take: Take<T>): Promise<T> {
+  requireOwnPath(ask.path)
   const { backoffMs = BACKOFF_MS } = options
   const askedAtMs = performance.now()
   const idempotency = ask.method === 'POST' ? { 'idempotency-key': globalThis.crypto.randomUUID() } : {}
@@ -123,6 +124,13 @@ async function send<T>(options: TransportOptions, url: string, ask: Ask, take: T
     const jitterMs = Math.min(BACKOFF_MAX_MS, backoffMs * 2 ** tries) * (0.5 + Math.random() / 2)
     await pause(Math.max(jitterMs, waitOf(failure)), ask.signal)
   }
+}
+
+/** A URL drops `.`, `..` and what is empty: an id of that form would lead to something else. */
+function requireOwnPath(path: string): void {
+  const segments = path.replace(/\?.*$/s, '').split('/').slice(1)
+  const lost = segments.find((segment) => /^\.{0,2}$/.test(segment))
+  if (lost !== undefined) throw new TypeError(`"${lost}" is no id: in ${path} it would lead to something else`)
 }
 
 function isPatienceOver(options: TransportOptions, tries: number, goneMs: number): boolean {

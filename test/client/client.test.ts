@@ -31,6 +31,39 @@ function scripted(...answers: (Response | Error)[]) {
 const json = (status: number, body: object, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })
 
+for (const id of ['..', '.', '', undefined, '\ud800'] as string[]) {
+  client(
+    `nothing is sent for the id ${JSON.stringify(id)}, which would lead to something else (HTTP-113)`,
+    async () => {
+      const script = scripted()
+      const { client: to } = script
+      const reads = [() => to.run(id), () => to.call('r', id), () => to.value('r', id), () => to.approval('r', id)]
+      const lists = [
+        () => to.events(id),
+        () => to.exportRun(id),
+        () => to.calls(id),
+        ...(id === undefined ? [] : [() => to.tail(id)]),
+      ]
+      const asked: (() => Promise<unknown>)[] = [
+        ...[...reads, () => to.execute('r', { kind: 'signal', name: id, body: {} })],
+        ...lists.map((list) => async () => {
+          for await (const _ of list());
+        }),
+      ]
+      for (const [index, ask] of asked.entries()) {
+        const error = await Promise.resolve()
+          .then(ask)
+          .then(
+            () => undefined,
+            (thrown: unknown) => thrown,
+          )
+        assert.instance(error, TypeError, `${index}`)
+      }
+      assert.equal(script.sent, [])
+    },
+  )
+}
+
 client('a command whose answer was lost is sent again under the same idempotency key', async () => {
   const script = scripted(new TypeError('fetch failed'), json(503, { code: 'contended' }), json(201, { callId: 'c' }))
   const recorded = await script.client.execute('r', { kind: 'claim', body: { tool: 't', args: {} } })

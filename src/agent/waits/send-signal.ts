@@ -2,6 +2,7 @@
 import { SIGNAL_MAX_BYTES } from '../../../schemas/value-forms.ts'
 import { recordable } from '../calls/recordable.ts'
 import { LedgerRefused } from '../errors.ts'
+import { aName, chars, checkOptions, type OptionRules } from '../option-rules.ts'
 import type { Connection } from '../runtime/connection.ts'
 import { notRecordable } from '../too-large.ts'
 
@@ -19,17 +20,22 @@ export interface SentSignal {
   readonly waitId?: string
 }
 
-/** Throws `LedgerRefused`, `not-recordable`, `value-too-large`. */
+const SENT: OptionRules<SignalOptions & { readonly runId: string; readonly name: string }> = {
+  ...{ runId: chars(1, 128), name: aName, requestId: chars(1, 256) },
+}
+
+/** Throws `invalid-option`, `LedgerRefused`, `not-recordable`, `value-too-large`. */
 export async function sendSignal(
   connection: Connection,
   { runId, name, payload = null }: { readonly runId: string; readonly name: string; readonly payload: unknown },
-  { requestId }: SignalOptions = {},
+  options: SignalOptions = {},
 ): Promise<SentSignal> {
+  checkOptions('cs.signal', { ...options, runId, name }, SENT, ['runId', 'name'])
   const recorded = recordable(payload, undefined, { maxBytes: SIGNAL_MAX_BYTES })
   if (!recorded.ok) throw notRecordable(`the payload of the signal ${name}`, recorded, { runId })
   const command = { kind: 'signal', name, body: { payload: recorded.value } } as const
-  const options = requestId === undefined ? {} : { idempotencyKey: requestId }
-  const reply = await connection.execute(runId, command, options)
+  const { requestId } = options
+  const reply = await connection.execute(runId, command, requestId === undefined ? {} : { idempotencyKey: requestId })
   if (!reply.ok) throw new LedgerRefused(reply.problem)
   const { signalId, status, waitId } = reply.body
   return {

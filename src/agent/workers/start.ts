@@ -7,6 +7,7 @@ import { AgentError, LedgerRefused } from '../errors.ts'
 import { aName, aSignal, checkOptions, type OptionRules } from '../option-rules.ts'
 import { checkStart } from '../runtime/check-run.ts'
 import type { RunEvent } from '../runtime/connection.ts'
+import { currentExecution } from '../runtime/execution-context.ts'
 import { type Home, recordedEnd } from '../runtime/live-run.ts'
 import { type StartOptions, startRequest } from '../runtime/run-options.ts'
 
@@ -28,9 +29,15 @@ const RESULT: OptionRules<ResultOptions> = { signal: aSignal }
 export async function startForWorkers(
   { connection, registry }: Home,
   { name, input }: { readonly name: string; readonly input: unknown },
-  { after, ...options }: StartOptions = {},
+  startOptions: StartOptions = {},
 ): Promise<StartedRun> {
-  checkStart({ ...options, after })
+  checkStart(startOptions)
+  const { after, ...options } = startOptions
+  if (options.id === undefined && repeatsOnResume())
+    throw new AgentError(
+      'invalid-option',
+      `cs.start in the code of a run takes an id, such as \`\${run.id}-${name}\`: without one each resume would start another run`,
+    )
   const misnamed = aName(name)
   if (misnamed !== undefined) throw new AgentError('invalid-option', `cs.start takes the name of the run: ${misnamed}`)
   const body = startRequest({ ...options, name, ...(input !== undefined && { input }) }, name, registry.codecs)
@@ -39,13 +46,19 @@ export async function startForWorkers(
   return { runId: started.body.runId, status: started.body.status }
 }
 
+/** Whether the code here is a run's own, which a resume runs again; what a tool does is recorded. */
+function repeatsOnResume(): boolean {
+  const here = currentExecution()
+  return here !== undefined && here.context === undefined
+}
+
 /** The ledger takes a time in the past as now by its own clock. */
 const AT_ONCE = '1970-01-01T00:00:00.000Z'
 
 function timeOf(after: StartOptions['after']): string {
   if (after === undefined) return AT_ONCE
-  const ms = after instanceof Date ? after.getTime() : Date.now() + after
-  if (typeof ms !== 'number' || !(ms >= 0 && ms <= LATEST_MS))
+  const ms = after instanceof Date ? after.getTime() : typeof after === 'number' ? Date.now() + after : Number.NaN
+  if (!(ms >= 0 && ms <= LATEST_MS))
     throw new AgentError('invalid-option', 'cs.start: after is a Date from 1970 to 9999, or milliseconds from now')
   return new Date(ms).toISOString()
 }

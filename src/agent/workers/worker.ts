@@ -86,9 +86,9 @@ const RETRY_DEFAULT_MS = 5_000
 const RETRY_MOST_MS = 60 * 60_000
 /** How long one request waits for a run. */
 const WAIT_SECONDS = 20
-/** Names, and versions, that one request can ask for, and characters of all names. */
+/** Names, and versions, that one request can ask for, and bytes of all names in its URL, which the server's limit of headers takes. */
 const NAMES_MAX = 64
-const NAMES_MAX_CHARS = 4_096
+const NAMES_MAX_BYTES = 6_000
 const PAGE_MAX = 500
 /** Of a name in a message. */
 const SHOWN_CHARS = 64
@@ -107,16 +107,8 @@ const VERSION = /^[A-Za-z0-9._+-]{1,64}$/
 export function startWorker(home: Home, options: WorkerOptions): Worker {
   checkOptions('cs.worker', options, WORKER, ['runs'])
   const names = Object.keys(options.runs)
-  if (
-    Array.isArray(options.runs) ||
-    names.length === 0 ||
-    names.length > NAMES_MAX ||
-    names.join().length > NAMES_MAX_CHARS
-  )
-    throw new AgentError(
-      'invalid-option',
-      `cs.worker: runs has the code of 1 to ${NAMES_MAX} short names: { order, refund }`,
-    )
+  if (Array.isArray(options.runs) || names.length === 0 || names.length > NAMES_MAX)
+    throw new AgentError('invalid-option', `cs.worker: runs has the code of 1 to ${NAMES_MAX} names: { order, refund }`)
   for (const name of names) {
     const shown = JSON.stringify(name.slice(0, SHOWN_CHARS))
     const misnamed = aName(name)
@@ -125,8 +117,13 @@ export function startWorker(home: Home, options: WorkerOptions): Worker {
     if (callable(options.runs[name]) !== undefined)
       throw new AgentError('invalid-option', `cs.worker: runs[${shown}] takes a function, the code of that run`)
   }
+  if (encodeURIComponent(names.join()).length > NAMES_MAX_BYTES)
+    throw new AgentError(
+      'invalid-option',
+      `cs.worker: the names of runs have at most ${NAMES_MAX_BYTES} bytes together, as they are written in a URL: use shorter ones, or several workers`,
+    )
   const versions = [options.version ?? [], options.takes === 'any' ? [] : (options.takes ?? [])].flat()
-  const unfit = versions.find((version) => !VERSION.test(String(version)))
+  const unfit = versions.find((version) => typeof version !== 'string' || !VERSION.test(version))
   if (unfit !== undefined)
     throw new AgentError(
       'invalid-option',

@@ -246,6 +246,9 @@ for (const kind of ['in process', 'over HTTP'] as const) {
       { runs: { order: 1 } },
       { runs: [order] },
       { runs: { order }, hold: 1 },
+      { runs: { order }, takes: [1] },
+      // Accepted, they were refused at each question for work, for ever: their URL was too long.
+      { runs: Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`${'処理'.repeat(14)}${i}`, order])) },
     ]
     for (const options of faults) {
       try {
@@ -259,12 +262,30 @@ for (const kind of ['in process', 'over HTTP'] as const) {
       ['', {}],
       ['order', { after: Number.NaN }],
       ['order', { after: '5' }],
+      ['order', { after: null }],
+      ['order', null],
       ['order', { tag: 'x' }],
     ] as const
     for (const [name, options] of starts) {
       const error = await cs.start(name, null, options as never).catch((thrown) => thrown)
       assert.is(error.code, 'invalid-option', JSON.stringify(options))
     }
+    await cs.start('order', null, { id: 'o' })
+    for (const name of [undefined, '', 'x'.repeat(300)] as string[]) {
+      const error = await cs.signal('o', name).catch((thrown) => thrown)
+      assert.is(error.code, 'invalid-option', `${name}`)
+    }
+  })
+
+  test("a run's code starts another only by an id; a tool may start one without (RUN-276)", async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const starts = cs.tool(async () => (await cs.start('mail')).status, { name: 'starts', compensate: 'not-needed' })
+    const started = await cs.run({ id: 'r' }, async (run) => {
+      const refused = await cs.start('mail').catch((error) => error.code)
+      return [refused, await starts(), (await cs.start('mail', null, { id: `${run.id}-mail` })).status]
+    })
+    assert.equal(started, ['invalid-option', 'open', 'open'])
   })
 
   test('a run remembers the version of its first worker; others leave it, unless they name it (RUN-225)', async () => {
