@@ -55,6 +55,8 @@ export interface RunRequest<Input> {
   /** A worker carries on the run of the options' id as it is recorded. */
   readonly worker?: StartRun['worker']
   readonly onStarted?: (started: StartAnswer) => void
+  /** Told when the code makes no request that the record waits for, and when it goes on. */
+  readonly onStalled?: (isStalled: boolean) => void
   /** Called if the body threw: with the outcome of the run, and with the error that halted it in this process, if any. */
   readonly onFailed?: (outcome: RunOutcome, halted?: Error) => void
 }
@@ -85,7 +87,7 @@ interface StartedRun<Input> extends RunRequest<Input> {
 
 async function startedRun<Input, Output>(
   home: Home,
-  { options, branchOf, childOf, outer, worker, onStarted, onFailed, start, span }: StartedRun<Input>,
+  { options, branchOf, childOf, outer, worker, onStarted, onStalled, onFailed, start, span }: StartedRun<Input>,
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   const { connection, registry, counter } = home
@@ -126,7 +128,7 @@ async function startedRun<Input, Output>(
     judge: options.judge,
     whenOwned: options.whenOwned,
     whenWaiting: options.whenWaiting,
-    ...{ leaving: home.leaving, outer, isCarried: worker !== undefined },
+    ...{ leaving: home.leaving, outer, isCarried: worker !== undefined, onStalled },
   })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [], ...(span && { span }) }
   const run = runOf(execution, registry.codecs.decode(await inputOf(connection, start, record)) as Input)

@@ -22,6 +22,8 @@ export interface OrderedRun {
   readonly stuck: (fault: Error) => Error
   /** Position of an answer's last event in the record. */
   readonly placeOf: (answer: Extract<Reply, { ok: true }>['body']) => number
+  /** Told when nothing but a missing request is waited for, and when that is over. */
+  readonly onStalled?: ((isStalled: boolean) => void) | undefined
   /** Aborted once this process leaves runs that only wait. */
   readonly leaving?: AbortSignal | undefined
 }
@@ -183,8 +185,8 @@ export class OutcomeOrder {
     this.run = run
     this.#past = recorded
     this.lastPlace = recorded ?? 0
-    this.#patience = new Patience(divergesAfterMs)
-    this.#held = new HeldRequests(new Patience(divergesAfterMs), () => this.#isBesideWork)
+    this.#patience = new Patience(divergesAfterMs, run.onStalled)
+    this.#held = new HeldRequests(new Patience(divergesAfterMs, run.onStalled), () => this.#isBesideWork)
   }
 
   /** Executes a request and delivers its outcome in its turn. An error before anything was recorded, such as an unrecordable argument, is thrown at once. */

@@ -5,6 +5,8 @@ export const DIVERGES_AFTER_MS = 30_000
 /** The limit while calls are being executed: the code may be waiting for parts of their results. */
 const BESIDE_WORK_MS = 600_000
 const WARN_AFTER_MS = 5_000
+/** From then on the code counts as stalled: a worker carries other runs in its place. */
+const STALLED_AFTER_MS = 1_000
 
 /** The missing request. */
 export interface Awaited {
@@ -17,15 +19,17 @@ export interface Awaited {
 
 export class Patience {
   readonly #giveUpMs: number
-  readonly #warnMs: number
+  readonly #onStalled: (isStalled: boolean) => void
   #awaited: Awaited | undefined
   #since = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #isWarned = false
+  #isStalled = false
 
-  constructor(giveUpMs = DIVERGES_AFTER_MS, warnMs = WARN_AFTER_MS) {
+  /** `onStalled` is told when nothing but the missing request is waited for, and when that is over. */
+  constructor(giveUpMs = DIVERGES_AFTER_MS, onStalled: (isStalled: boolean) => void = () => undefined) {
     this.#giveUpMs = giveUpMs
-    this.#warnMs = warnMs
+    this.#onStalled = onStalled
   }
 
   /** Starts the timer. Until `stop`, further calls are ignored. */
@@ -39,20 +43,23 @@ export class Patience {
   restart(): void {
     if (this.#awaited === undefined) return
     this.#since = performance.now()
+    this.#stall(false)
     this.#plan()
   }
 
   stop(): void {
     this.#awaited = undefined
+    this.#stall(false)
     clearTimeout(this.#timer)
   }
 
   #plan(): void {
     clearTimeout(this.#timer)
     const waitedMs = performance.now() - this.#since
-    const next = !this.#isWarned && waitedMs < this.#warnMs ? this.#warnMs : this.#giveUpMs
+    const steps = [STALLED_AFTER_MS, ...(this.#isWarned ? [] : [WARN_AFTER_MS]), this.#giveUpMs]
+    const next = steps.find((ms) => ms > waitedMs)
     // While calls are being executed, the limit is checked again at this interval.
-    const waitMs = next > waitedMs ? next - waitedMs : this.#giveUpMs
+    const waitMs = next === undefined ? this.#giveUpMs : next - waitedMs
     this.#timer = setTimeout(() => this.#look(), Math.min(waitMs, this.#giveUpMs))
   }
 
@@ -66,8 +73,15 @@ export class Patience {
       awaited.giveUp(awaited.fault())
       return
     }
-    if (waitedMs >= this.#warnMs) this.#warn(awaited.fault())
+    this.#stall(waitedMs >= STALLED_AFTER_MS && !awaited.isBesideWork())
+    if (waitedMs >= WARN_AFTER_MS) this.#warn(awaited.fault())
     this.#plan()
+  }
+
+  #stall(isStalled: boolean): void {
+    if (isStalled === this.#isStalled) return
+    this.#isStalled = isStalled
+    this.#onStalled(isStalled)
   }
 
   #warn({ message }: Error): void {

@@ -54,6 +54,8 @@ export interface SessionOptions {
   readonly outer?: Outer | undefined
   /** A worker carries the run. */
   readonly isCarried?: boolean
+  /** Told when the code makes no request that the record waits for, and when it goes on. */
+  readonly onStalled?: ((isStalled: boolean) => void) | undefined
 }
 
 /** The place in the code that makes a request. */
@@ -152,6 +154,7 @@ export class Session {
     valueMaxBytes = VALUE_MAX_BYTES,
     claimFirst = true,
     isCarried = false,
+    onStalled,
   }: SessionOptions) {
     this.isCarried = isCarried || outer?.isCarried === true
     this.whenOwned = whenOwned
@@ -172,6 +175,7 @@ export class Session {
         stuck: (fault) => this.halt(fault),
         leaving,
         placeOf: (answer) => this.indexOf(answer),
+        onStalled,
       },
       recollection?.run.events,
       registry.divergesAfterMs,

@@ -15,6 +15,8 @@ interface Carrying {
   readonly worker: NonNullable<StartRun['worker']>
   /** The run is this worker's. */
   readonly onStarted: () => void
+  /** Told when the code makes no request that the record waits for, and when it goes on. */
+  readonly onStalled: (isStalled: boolean) => void
   /** How long the run is left alone if the code cannot carry it on, in milliseconds. */
   readonly retryAfterMs: number
 }
@@ -46,7 +48,7 @@ export async function carryOn(home: Home, carrying: Carrying): Promise<Carried> 
 }
 
 async function carried(home: Home, carrying: Carrying): Promise<Carried> {
-  const { runId, name, body, worker, onStarted } = carrying
+  const { runId, name, body, worker, onStarted, onStalled } = carrying
   const life: Life = {}
   const kept = keepRun(home.connection, runId, worker.holdMs)
   try {
@@ -55,6 +57,7 @@ async function carried(home: Home, carrying: Carrying): Promise<Carried> {
       {
         options: { id: runId, name, whenWaiting: 'leave' },
         worker,
+        onStalled,
         onStarted: (answer) => {
           life.started = answer
           if (answer.status === 'open') kept.begin(answer.fence)

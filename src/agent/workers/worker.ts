@@ -94,6 +94,8 @@ const PAGE_MAX = 500
 const SHOWN_CHARS = 64
 /** The pause after an answer that brought nothing and did not wait either. */
 const PAUSE_MS = 1_000
+/** Runs that a worker carries at most for each of `concurrency`, those among them whose code stalls. */
+const STALLED_PER_PLACE = 10
 const AGAIN_MS = 200
 const AGAIN_MAX_MS = 10_000
 /** How long a run is passed over at first that could not be taken, or not be left, and is therefore still listed. */
@@ -140,6 +142,8 @@ class RunningWorker implements Worker {
   readonly #options: WorkerOptions
   readonly #names: readonly string[]
   readonly #active = new Map<string, Promise<unknown>>()
+  /** Of these, the ones whose code waits for its own divergence: others are carried in their place. */
+  readonly #stalled = new Set<string>()
   /** Runs that could not be taken: until when they are passed over, and how often in a row that was so. */
   readonly #passedOver = new Map<string, { readonly until: number; readonly times: number }>()
   readonly #stopping = new AbortController()
@@ -206,7 +210,7 @@ class RunningWorker implements Worker {
 
   /** Takes as many due runs as there is room for, or waits for one. */
   async #next(): Promise<void> {
-    const free = (this.#options.concurrency ?? CONCURRENCY_DEFAULT) - this.#active.size
+    const free = this.#free
     if (free <= 0) {
       // One promise for all: a race would leave a reaction with each run for as long as it goes on.
       await this.#changed.promise
@@ -219,6 +223,12 @@ class RunningWorker implements Worker {
     // The next request would be answered at once as well: the ledger has no room for a wait, or nothing that is listed can be taken.
     const isFutile = (takes.length === 0 || isFull) && performance.now() - askedAt < PAUSE_MS
     if (isFutile) await this.#pause(PAUSE_MS * (0.5 + Math.random() / 2))
+  }
+
+  get #free(): number {
+    const { concurrency = CONCURRENCY_DEFAULT } = this.#options
+    const working = this.#active.size - this.#stalled.size
+    return Math.min(concurrency - working, concurrency * STALLED_PER_PLACE - this.#active.size)
   }
 
   /** The first due runs that this worker does not carry or pass over, at most `free`. Waits for one if none is due. */
@@ -278,17 +288,25 @@ class RunningWorker implements Worker {
     const { promise: isMine, resolve: mine } = Promise.withResolvers<undefined>()
     const carrying = {
       ...{ runId, name: String(row.name), body, worker, onStarted: () => mine(undefined) },
+      onStalled: (isStalled: boolean) => this.#stall(runId, isStalled),
       retryAfterMs: Math.min(Math.max(retryMs, RETRY_MOST_MS), retryMs * 2 ** attempts),
     }
     const carried = asWorkOf(this, runId, () => carryOn(this.#home, carrying))
     const over = carried.then((end) => {
       this.#active.delete(runId)
+      this.#stalled.delete(runId)
       this.#ended(runId, end)
       this.#change()
       return end.kind === 'full' ? ('full' as const) : undefined
     })
     this.#active.set(runId, over)
     return await Promise.race([isMine, over])
+  }
+
+  #stall(runId: string, isStalled: boolean): void {
+    if (isStalled) this.#stalled.add(runId)
+    else this.#stalled.delete(runId)
+    this.#change()
   }
 
   #ended(runId: string, { kind, error }: Carried): void {

@@ -15,7 +15,7 @@ export type Listed = (query: DueQuery, ledger: Connection['due']) => Promise<Due
 
 export interface Place extends AsyncDisposable {
   /** `noted` hears of each request for due runs; `listed` answers each, instead of the ledger. */
-  readonly process: (noted?: (what: string) => void, listed?: Listed) => Countersign
+  readonly process: (noted?: (what: string) => void, listed?: Listed, divergesAfterMs?: number) => Countersign
   /** Types of all events of the tenant's runs. */
   readonly events: () => Promise<string[]>
   readonly bob: Countersign
@@ -25,13 +25,18 @@ export interface Place extends AsyncDisposable {
 export async function place(kind: 'in process' | 'over HTTP', streamsPerTenant = 64): Promise<Place> {
   const edge = await testEdge({ realClock: true, settings: { streamsPerTenant } })
   const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
-  const runtime = (connection: Connection, noted?: (what: string) => void, listed?: Listed): Countersign => {
+  const runtime = (
+    connection: Connection,
+    noted?: (what: string) => void,
+    listed?: Listed,
+    divergesAfterMs = 200,
+  ): Countersign => {
     const { due } = connection
     const heard: Connection['due'] = async (query, wait) => {
       noted?.('due')
       return listed === undefined ? due(query, wait) : listed(query, due)
     }
-    return createRuntime({ ...connection, due: heard }, { divergesAfterMs: 200 })
+    return createRuntime({ ...connection, due: heard }, { divergesAfterMs })
   }
   const token = await edge.token()
   const { ledger } = edge.inner
@@ -45,7 +50,8 @@ export async function place(kind: 'in process' | 'over HTTP', streamsPerTenant =
   const outside = (): Connection =>
     httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 }))
   return {
-    process: (noted, listed) => runtime(kind === 'in process' ? inside() : outside(), noted, listed),
+    process: (noted, listed, divergesAfterMs) =>
+      runtime(kind === 'in process' ? inside() : outside(), noted, listed, divergesAfterMs),
     bob: runtime(inside('bob')),
     events: async () => {
       const types: string[] = []

@@ -28,7 +28,7 @@ else
     const token = await server.token({ scopes: ['runs:write', 'runs:read', 'payloads:read'] })
     const tokenFile = folder.file('worker.token')
     writeFileSync(tokenFile, `${token}\n`)
-    const env = cleanEnv({ COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN_FILE: tokenFile })
+    const env = cleanEnv({ COUNTERSIGN_URL: server.url, LEDGER_TOKEN_FILE: tokenFile })
     const start = async (...days: readonly string[]): Promise<void> => {
       const { code, stdout, stderr } = await runCommand(['/bin/sh', file, ...days], { env })
       assert.is(code, 0, stdout + stderr)

@@ -207,6 +207,34 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     assert.not.ok((await at.typesOf('old')).includes('CompensationStarted'))
   })
 
+  test('a run that waits for its own divergence keeps no place from others, however long that is (RUN-277)', async () => {
+    await using at = await place(kind)
+    const before = at.process()
+    await using old = before.worker({
+      ...QUICK,
+      runs: { order: async (run: Run) => [await run.sleep(1), await run.waitFor('go')] },
+    })
+    const ids = ['old-1', 'old-2']
+    for (const id of ids) await before.start('order', null, { id })
+    for (const id of ids)
+      await eventually(async () => ((await at.typesOf(id)).includes('RunLeft') ? true : undefined), `the wait of ${id}`)
+    await within(old.stop(), 'the old worker')
+    for (const id of ids) await before.signal(id, 'go')
+
+    const after = at.process(undefined, undefined, 10_000)
+    await using worker = after.worker({
+      ...QUICK,
+      concurrency: 1,
+      runs: {
+        order: async (run: Run) => (ids.includes(run.id) ? run.waitFor('other') : 'done'),
+      },
+    })
+    await after.start('order', null, { id: 'new' })
+    assert.is(await within(after.result('new'), 'the new run'), 'done')
+    // None had diverged by then.
+    assert.equal([...worker.active].sort(), ids)
+  })
+
   test('a run whose input was left out of the record is stuck, and its code is given no marker (RUN-222)', async () => {
     await using at = await place(kind)
     const cs = at.process()
