@@ -65,7 +65,7 @@ test('a file deleted or replaced under the writer stops the store: it never star
   await store[Symbol.asyncDispose]()
 })
 
-test('a file that is renamed away or replaced is named before the next write, and serves again once it is back (A546)', async () => {
+test('a file that is renamed away or replaced is named before the next write, and serves again once it is back (STR-55, A546)', async () => {
   using folder = tempFolder()
   const [path, away] = [folder.file('ledger.sqlite'), folder.file('away.sqlite')]
   await using store = await openSqliteStore({ path })
