@@ -1,9 +1,10 @@
 /** @module Reads from the ledger's own log file which events a store once had, for a process that only reads. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Loss } from '../../schemas/loss.ts'
+import { LOSSES_MAX, type Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
+import { lateEvent } from '../ledger/log/late-events.ts'
 import { isPassedAt } from '../ledger/log/log-guard.ts'
 import { gapLoss, headKnownBy, holeLoss, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
 import { endOf, isPutBack, leafAt, MISSING } from '../ledger/log/log-stops.ts'
@@ -13,9 +14,10 @@ import type { Settings } from '../settings/config.ts'
 import { fixedKeys, readKeys } from '../settings/key-source.ts'
 import { LOG_FILE } from '../settings/places.ts'
 import { checkRecord } from '../signing/check.ts'
+import { isHeldPlace } from '../signing/held-place.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
-import { streamTenant } from '../signing/stream-tenant.ts'
+import { logTenant, streamTenant } from '../signing/stream-tenant.ts'
 import type { Attested, Position, ReadRecord, StoreReader } from '../store/event-store.ts'
 import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
@@ -29,7 +31,10 @@ export interface StopsAtRest {
 
 /** A snapshot of the log file; its owner may keep writing it. */
 export interface LogAtRest extends Disposable {
-  /** Losses where a log stopped or store positions had no record, except for events that the store has again. */
+  /**
+   * Losses where a log stopped or store positions had no record, except for events that the store has again; and events behind the place that the file has
+   * reached that do not verify.
+   */
   stopsIn(store: StopReader): Promise<StopsAtRest>
   /** Head of a stream; undefined if the file knows no event of the stream. */
   knownHead(stream: string): KnownHead | undefined
@@ -50,6 +55,8 @@ const PLACES_AT_ONCE = 4_096
 const NEAR = 4_096
 /** Maximum number of missing positions that are named. */
 const MISSING_MAX = 100
+/** Number of events behind the place that the log has reached that are checked before a command reads; a ledger that serves leaves few. */
+const UNFOLLOWED_MAX = 20_000
 const NOTHING_ATTESTED: Attested = { lost: [] }
 
 /** Why the file could not be used. */
@@ -73,9 +80,12 @@ export async function openLogAtRest(folder: string, keys: LedgerKeys): Promise<L
 
 type Logs = Pick<
   LogStore,
-  'logs' | 'leaf' | 'leafPlaces' | 'stoppedLogs' | 'holedLogs' | 'stream' | 'progress' | 'tile'
+  'log' | 'logs' | 'leaf' | 'leafPlaces' | 'stoppedLogs' | 'holedLogs' | 'stream' | 'progress' | 'tile'
 >
-type StopReader = Pick<StoreReader, 'readStream' | 'recordAt'>
+type StopReader = Pick<
+  StoreReader,
+  'attested' | 'comparePositions' | 'densePositions' | 'readAll' | 'readStream' | 'recordAt'
+>
 
 function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readonly close: () => void }): LogAtRest {
   return {
@@ -98,9 +108,12 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
       const ofStore = lossesOfStore({ ...progress, ...(gap !== undefined && !isOneBack && { gap }) })
       const losses: LossesOfTenant = (tenant) => {
         const stop = stops.get(tenant)
-        return [...(stop === undefined ? [] : [stop]), ...ofStore, ...(holes.get(tenant) ?? [])]
+        const own = unsound.filter(({ stream = '' }) => streamTenant(stream) === tenant)
+        return [...(stop === undefined ? [] : [stop]), ...ofStore, ...own, ...(holes.get(tenant) ?? [])]
       }
-      return { losses, isPutBack: isOneThere || isOneBack }
+      const unsound = await unsoundBehind(store, logs, isSound)
+      const isOneLate = (await lateEvent({ store, logStore: logs }, isSound)) !== undefined
+      return { losses, isPutBack: isOneThere || isOneBack || isOneLate }
     },
     knownHead: (stream) => headKnownBy(logs.stream(stream)),
     seen: () => logs.progress()?.position,
@@ -128,6 +141,32 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
     },
     [Symbol.dispose]: close,
   }
+}
+
+/**
+ * Events behind the place that the log has reached that do not verify: the log of a serving ledger would stop at the first of them. On a store that others
+ * may write to, a stream without a sound event is a stranger's.
+ */
+async function unsoundBehind(
+  store: StopReader,
+  logs: Pick<Logs, 'progress' | 'stream'>,
+  isSound: (record: ReadRecord) => boolean,
+): Promise<readonly Loss[]> {
+  const ours = new Set<string>()
+  const losses: Loss[] = []
+  let events = 0
+  for await (const page of store.readAll({ after: logs.progress()?.position })) {
+    events += page.length
+    for (const record of page) {
+      const { stream, revision } = record
+      if (logTenant(stream) === undefined || isHeldPlace(record)) continue
+      if (isSound(record)) ours.add(stream)
+      else if (store.densePositions === true || ours.has(stream) || headKnownBy(logs.stream(stream)) !== undefined)
+        losses.push({ scope: 'run', code: 'seal', stream, revision })
+    }
+    if (losses.length >= LOSSES_MAX || events >= UNFOLLOWED_MAX) break
+  }
+  return losses
 }
 
 /** The file, if it can be used and speaks of this kind of store: after a copy, files of another kind may be in the same folder. */

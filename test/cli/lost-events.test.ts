@@ -1,4 +1,5 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose/compose.ts'
@@ -10,6 +11,7 @@ import { runInProcess } from '../support/in-process-command.ts'
 import { drive } from '../support/run-driver.ts'
 import { rowsOf, tamper } from '../support/tamper.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { edgeOver } from '../system/truth-oracle-edge.ts'
 
 const test = suite('cli: events that are gone')
 
@@ -138,6 +140,40 @@ test('whatever a command reads of a store that lacks events names what is lost o
     db.prepare('UPDATE head SET position = position - 1').run()
   })
   for (const args of LISTS) assert.equal(await asked(args), [args.join(' '), 3, true])
+})
+
+const FORGED = `INSERT INTO events (position, stream_id, revision, header, salt, data)
+  SELECT position + 1, stream_id, revision + 1, replace(header, '"revision":3', '"revision":4'), salt, data FROM events WHERE revision = 3`
+const ALTERED = `UPDATE events SET data = replace(data, '"n":1', '"n":7') WHERE revision = 1`
+
+test('an event that does not verify is named by what reads the store at rest first, before and behind the place that log.db has reached (LOG-80, A548)', async () => {
+  for (const [revision, change] of Object.entries({ 1: ALTERED, 4: FORGED })) {
+    using folder = tempFolder()
+    const data = folder.file('data')
+    await followed(data)
+    const asked = () => runInProcess(['audit', 'spend', '--tenant', 'acme', '--data', data])
+    assert.is((await asked()).code, 0)
+    tamper(`${data}/store.db`, (db) => db.exec(change))
+    const { code, stderr } = await asked()
+    assert.equal([code, stderr.includes(`INCOMPLETE: lost: run-acme.r @ ${revision}`)], [3, true], stderr)
+  }
+})
+
+test("an event that does not verify is named where the ledger's own index has it and its log has not (LOG-80, A548)", async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await followed(data)
+  {
+    // At its end the index follows the store, and the log, which signs by no interval, does not.
+    const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+    await using opened = await openLedger(settings, silentLog)
+    assert.is((await (await edgeOver(opened, 'acme')).get('/v1/audit/spend?by=run')).status, 200)
+    const db = new Sqlite(`${data}/store.db`)
+    db.exec(FORGED.replace('position + 1', '(SELECT max(position) + 1 FROM events)'))
+    db.close()
+  }
+  const { code, stderr } = await runInProcess(['audit', 'spend', '--tenant', 'acme', '--data', data])
+  assert.equal([code, stderr.includes('INCOMPLETE: lost: run-acme.r @ 4')], [3, true], stderr)
 })
 
 test('an event is gone from among the last of a small store: every command opens it and names the place, and the loss is acknowledged without a server (STR-50, A447)', async () => {

@@ -49,4 +49,21 @@ for (const kind of kinds) {
   })
 }
 
+const byNode = SERVER_URL === '' && kinds.includes('eventstoredb') ? test : test.skip
+byNode(
+  'an event that no log knew while it was gone, and that is put back, is in every answer or none is given (STR-53, STR-54, A547)',
+  async () => {
+    const [signed, followed] = ['last event deleted, signed, put back', 'last event deleted, followed, put back']
+    for (const name of [signed, followed]) {
+      const findings: unknown[] = []
+      const tally = await runRounds({
+        ...{ seed: TEST_SEED, kind: 'eventstoredb', classes: [name], goesOn: (_, done) => done === 0 },
+        onCase: (found) => findings.push(...found.findings),
+      })
+      assert.ok(tally.asked > 0)
+      assert.equal(findings, [], name)
+    }
+  },
+)
+
 test.run()

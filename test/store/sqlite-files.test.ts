@@ -1,8 +1,8 @@
-import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type EventStore, NO_STREAM } from '../../src/store/event-store.ts'
+import { type EventStore, NO_STREAM, StoreUnavailableError } from '../../src/store/event-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { appendOf, idsOf } from '../support/records.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -63,6 +63,25 @@ test('a file deleted or replaced under the writer stops the store: it never star
   assert.is((await store.append(appendOf('run-acme.r1', 0))).kind, 'unavailable')
   assert.not(existsSync(path))
   await store[Symbol.asyncDispose]()
+})
+
+test('a file that is renamed away or replaced is named before the next write, and serves again once it is back (STR-55, A546)', async () => {
+  using folder = tempFolder()
+  const [path, away] = [folder.file('ledger.sqlite'), folder.file('away.sqlite')]
+  await using store = await openSqliteStore({ path })
+  await store.append(appendOf('run-acme.r1', NO_STREAM))
+  for (const replace of [() => undefined, () => copyFileSync(away, path)]) {
+    renameSync(path, away)
+    replace()
+    assert.match(store.status().detail ?? '', 'was removed or replaced')
+    await store.head('run-acme.r1').then(
+      () => assert.unreachable(),
+      (error: unknown) => assert.instance(error, StoreUnavailableError),
+    )
+    renameSync(away, path)
+    assert.is(store.status().state, 'ready')
+    assert.is(await store.head('run-acme.r1'), 0)
+  }
 })
 
 test.run()

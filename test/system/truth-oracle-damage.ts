@@ -2,7 +2,7 @@
  * @module The damages of the truth oracle: what somebody with the data folder can do, on SQLite directly. Each is one class; where in its class it
  * strikes is drawn.
  */
-import { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import type { LossyStore } from '../support/lossy-store.ts'
 import { pick } from '../support/random.ts'
@@ -30,6 +30,8 @@ export interface Damage {
   readonly before?: Hand
   readonly beside?: Hand
   readonly putBack?: Hand
+  /** That ledger signed no checkpoint. */
+  readonly isUnsigned?: true
   /** After that: every loss that the ledger names is acknowledged, in a process of its own, and checkpoints are signed. */
   readonly acknowledged?: true
   /** After the acknowledgement. */
@@ -255,6 +257,17 @@ const madeForeign = ({ tenant, run }: Strike): string =>
 
 const streamGone = ({ tenant, run }: Strike): string => `DELETE FROM log_streams WHERE stream = 'run-${tenant}.${run}'`
 
+/** Behind the end of each log; the columns are those of its last leaf. */
+const LEAF_ADDED =
+  'INSERT INTO leaves SELECT log, max(idx) + 1, stream, revision + 1, position + 1, randomblob(16) FROM leaves GROUP BY log'
+const LEAVES_SWAPPED =
+  'UPDATE leaves SET idx = idx + 1000000 WHERE idx IN (2, 3); UPDATE leaves SET idx = 1000005 - idx WHERE idx > 999999'
+const LEAVES_MOVED = 'UPDATE leaves SET position = position - 1 WHERE idx > 2'
+
+const renamedAway = ({ data }: Strike): void => {
+  for (const suffix of ['', '-wal', '-shm']) renameSync(`${data}/store.db${suffix}`, `${data}/away.db${suffix}`)
+}
+
 export const DAMAGES: Readonly<Record<string, Damage>> = {
   none: { sound: true },
   'none, killed and opened twice': { putBack: () => undefined, sound: true },
@@ -357,6 +370,15 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
   'live: leaves of log.db changed': {
     beside: inFile('log.db', 'UPDATE leaves SET revision = revision + 1 WHERE idx > 2'),
   },
+  'log.db: a leaf added': { before: inFile('log.db', LEAF_ADDED) },
+  'log.db: leaves swapped': { before: inFile('log.db', LEAVES_SWAPPED) },
+  'log.db: positions of leaves changed': { before: inFile('log.db', LEAVES_MOVED) },
+  'live: a leaf of log.db deleted, another added': {
+    beside: inFile('log.db', `${LEAF_ADDED}; DELETE FROM leaves WHERE idx = 3`),
+  },
+  'live: positions of leaves of log.db changed': { beside: inFile('log.db', LEAVES_MOVED) },
+  'live: store.db renamed': { beside: renamedAway },
+  'live: store.db replaced': { beside: all(renamedAway, rolledBack('store.db')) },
 }
 
 /** Every event of the run whose row is another one. */

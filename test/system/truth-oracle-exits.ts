@@ -7,13 +7,16 @@ import {
   answered,
   audited,
   bundled,
+  byId,
   checkpointed,
   eventsRead,
   exported,
   type Judge,
   leavesOf,
+  printed,
   proven,
   QUESTIONS,
+  type Question,
   replayed,
   reported,
   runListed,
@@ -22,6 +25,7 @@ import {
   saysWell,
   shown,
   sound,
+  spent,
   struck,
   type Truth,
   written,
@@ -124,7 +128,14 @@ export const COMMANDS: readonly Command[] = [
     args: ({ tenant, run }) => ['report', run, '--tenant', tenant, '--json'],
     judge: reported,
   },
+  audit('events', byId(leavesOf)),
+  audit('spend', spent),
 ]
+
+function audit(name: string, question: Question): Command {
+  const args = ({ tenant }: Truth) => ['audit', name, '--tenant', tenant, '--json', '--limit', '500']
+  return { name: `audit: ${name}`, args, judge: printed(question) }
+}
 
 export async function runCommand(
   command: Command,

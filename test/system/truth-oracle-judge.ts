@@ -124,7 +124,7 @@ type Rows = readonly Readonly<Record<string, unknown>>[]
 /** Undefined where the rows are what follows from the acknowledged events. */
 export type Question = (rows: Rows, truth: Truth) => string | undefined
 
-const byId =
+export const byId =
   (events: (truth: Truth) => readonly Acknowledged[]): Question =>
   (rows, truth) => {
     const there = new Set(rows.map(({ event }) => event))
@@ -154,17 +154,7 @@ export const QUESTIONS: Readonly<Record<string, { readonly query: string; readon
       leavesOf(truth).filter(({ type, data }) => type === 'EnvelopeAccepted' && data.includes(WORD)),
     ),
   },
-  spend: {
-    query: 'spend?by=run',
-    judge: (rows, { model, tenant }) => {
-      for (const run of model.runs(tenant)) {
-        const row = rows.find(({ key }) => key === run)
-        const tokens = sumOf(model.ofRun(tenant, run))
-        if (Number(row?.tokens ?? 0) !== tokens) return `${run}: ${row?.tokens ?? 0} tokens of ${tokens}`
-      }
-      return undefined
-    },
-  },
+  spend: { query: 'spend?by=run', judge: spent },
   'open-calls': {
     query: 'open-calls',
     judge: (rows, { model, tenant }) => {
@@ -184,6 +174,15 @@ export const QUESTIONS: Readonly<Record<string, { readonly query: string; readon
   },
 }
 
+export function spent(rows: Rows, { model, tenant }: Truth): string | undefined {
+  for (const run of model.runs(tenant)) {
+    const row = rows.find(({ key }) => key === run)
+    const tokens = sumOf(model.ofRun(tenant, run))
+    if (Number(row?.tokens ?? 0) !== tokens) return `${run}: ${row?.tokens ?? 0} tokens of ${tokens}`
+  }
+  return undefined
+}
+
 function sumOf(events: readonly Acknowledged[]): number {
   let sum = 0
   for (const { type, data } of events) if (type.startsWith('Envelope')) sum += Number(JSON.parse(data).tokens ?? 0)
@@ -195,6 +194,12 @@ export const audited = (question: Question): Judge =>
     const { items, nextCursor } = JSON.parse(text)
     return nextCursor !== null || admits(text) ? undefined : question(items, truth)
   })
+
+/** Rows of a command that ended well, a line each. */
+export const printed = (question: Question): Judge =>
+  found('the query', ({ text }, truth) => question(text.split('\n').filter(Boolean).map(parsed), truth))
+
+const parsed = (line: string): Rows[number] => JSON.parse(line)
 
 export const answered = (question: Question): Judge =>
   found('the answer', ({ text }, truth) => {

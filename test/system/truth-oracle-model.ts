@@ -3,6 +3,7 @@
  * the product, and the Merkle log and the answers that follow from them, made with nothing but SHA-256 and sums.
  */
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import type { LossyStore } from '../support/lossy-store.ts'
 
@@ -29,8 +30,9 @@ export interface Acknowledged extends Row {
 const ROWS = `SELECT e.position, s.name AS stream, e.revision, e.header, e.salt, e.data
   FROM events e NOT INDEXED LEFT JOIN streams s ON s.id = e.stream_id ORDER BY e.position`
 
-/** Every row of a store in a file, damaged or not. */
+/** Every row of a store in a file, damaged or not; none where there is no file. */
 export function rowsIn(path: string): readonly Row[] {
+  if (!existsSync(path)) return []
   const db = new Sqlite(path)
   try {
     const rows = db.prepare<[], Omit<Row, 'salt'> & { readonly salt: Buffer }>(ROWS).all()

@@ -12,21 +12,11 @@ interface Known {
   readonly sometimes?: readonly string[]
 }
 
-const PUT_BACK = [
-  ...['verify', 'replay', 'report', 'export', 'export of the run', 'query', 'answer', 'read', 'bundle'],
-  ...['bundle of the run', 'answer bundle', 'proof', 'checkpoint', 'page', 'readyz', 'integrity', 'write'],
-]
-
 /** By kind of store. */
 export const NOT_YET: Readonly<Record<OracleKind, Readonly<Record<string, Known>>>> = {
   sqlite: {},
   postgres: {},
-  eventstoredb: {
-    'last event deleted, signed, put back': {
-      why: 'nothing knew the event while it was gone (STR-53), and what follows the store does not look for events before the last one that it read',
-      ...{ exits: PUT_BACK, sometimes: PUT_BACK },
-    },
-  },
+  eventstoredb: {},
 }
 
 /** Whether a claim is known to be more than is true, on this kind of store. */

@@ -104,6 +104,12 @@ const ALL: Readonly<Record<string, Damage>> = {
   'audit.db: a row deleted': { before: inFile('audit.db', 'DELETE FROM events WHERE seq = 4') },
   'body changed, signed, put back': { before: altered('data', behind), putBack: restored(behind), sound: true },
   'last event deleted, signed, put back': { before: deleted(last), putBack: returned(last), sound: true },
+  'last event deleted, followed, put back': {
+    before: deleted(last),
+    putBack: returned(last),
+    isUnsigned: true,
+    sound: true,
+  },
   'acknowledged: body changed, covered, log.db removed': {
     before: all(altered('data', covered), removed('log.db')),
     acknowledged: true,
@@ -134,12 +140,21 @@ const UNTELLABLE_ON: Readonly<Partial<Record<OracleKind, readonly string[]>>> = 
   ],
 }
 
+/** EventStoreDB: a checkpoint was signed while nothing knew the event (STR-53), and what is signed without it cannot hold with it (STR-54). */
+const UNSOUND_ON: Readonly<Partial<Record<OracleKind, readonly string[]>>> = {
+  eventstoredb: ['last event deleted, signed, put back'],
+}
+
 export function serverDamages(kind: OracleKind): Readonly<Record<string, Damage>> {
-  const untellable = UNTELLABLE_ON[kind] ?? []
+  const [untellable, unsound] = [UNTELLABLE_ON[kind] ?? [], UNSOUND_ON[kind] ?? []]
   return Object.fromEntries(
-    Object.entries(ALL).map(([name, damage]) => [
+    Object.entries(ALL).map(([name, { sound, ...damage }]) => [
       name,
-      untellable.includes(name) ? { ...damage, untellable: true as const } : damage,
+      {
+        ...damage,
+        ...(sound && !unsound.includes(name) && { sound }),
+        ...(untellable.includes(name) && { untellable: true as const }),
+      },
     ]),
   )
 }

@@ -23,7 +23,7 @@ const BY_PROCESS = 8
 const kept = tempFolder()
 test.after(() => kept[Symbol.dispose]())
 
-test('after any damage no exit claims more than is true, but for those that are known to (A350, LOG-50)', async () => {
+test('after any damage no exit claims more than is true, but for those that are known to (A350, A549, LOG-50, LOG-81)', async () => {
   const begunMs = performance.now()
   const tally = await runRounds({
     ...{ seed: TEST_SEED, classes: CLASSES, keep: kept.path },

@@ -113,7 +113,7 @@ export async function runCase(
 async function done(damage: Damage, strike: Strike, settings: Settings): Promise<void> {
   await damage.before?.(strike)
   if (damage.putBack !== undefined) {
-    await signedMeanwhile(settings)
+    await servedMeanwhile(settings, damage)
     await damage.putBack(strike)
   }
   if (damage.acknowledged) await acknowledgeAll(settings)
@@ -158,11 +158,11 @@ async function ask(exit: Exit, edge: Edge, truth: Truth): Promise<Asked> {
   return { name: exit.name, judge: exit.judge, answer: await exit.ask(edge, truth) }
 }
 
-async function signedMeanwhile(settings: Settings): Promise<void> {
+async function servedMeanwhile(settings: Settings, { isUnsigned }: Damage): Promise<void> {
   const opened = await openLedger(settings, silentLog).catch(() => undefined)
   if (opened === undefined) return
   await using ledger = opened
-  await ledger.ledger.logs?.publish().catch(() => undefined)
+  if (isUnsigned !== true) await ledger.ledger.logs?.publish().catch(() => undefined)
   await askEvery((tenant) => edgeOver(ledger, tenant)).catch(() => undefined)
 }
 

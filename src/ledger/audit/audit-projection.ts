@@ -11,11 +11,12 @@ import { toNano } from '../../../schemas/money.ts'
 import { parseStream } from '../../../schemas/names.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
+import { isHeldPlace } from '../../signing/held-place.ts'
 import type { AuditIndex, ChargeRow } from '../../store/audit-index.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
-import { sealFaults } from '../read/record-seal.ts'
+import { sealFaults, sealOf } from '../read/record-seal.ts'
 import { isStillStored, OTHER_STORE, type SeenRecord } from '../read/seen-record.ts'
 import { isOfRows, ViewBehindError } from '../read/view-behind.ts'
 import { rowOf } from './audit-row.ts'
@@ -44,6 +45,8 @@ export interface ProjectionDeps {
   readonly memory: MemoryBudget
   /** Whether this thread serves no requests that would wait while a large part of the index is written at once. Default: false. */
   readonly isAlone?: boolean
+  /** Whether each event is checked by its seal, because no log does that here: one that does not verify is reported, and has its row. Default: false. */
+  readonly checksSeals?: boolean
   /** Reads the pages of a range, or the first of them, ahead of this thread on another one. */
   readonly readAhead?: ((range: PageRange) => AsyncIterable<PageToIndex>) | undefined
 }
@@ -207,6 +210,7 @@ export class AuditProjection {
     const { id, clocked, misplaced, facts, call, charged, text } = record.said()
     // What counts this row names its event as one that does not verify.
     if (misplaced) this.#deps.sealer?.faultFound({ stream, revision, ...MISPLACED })
+    else if (this.#deps.checksSeals === true) this.#checkSeal(record)
     const leaf = changes.sizes.get(tenant) ?? this.#deps.index.size(tenant)
     changes.sizes.set(tenant, leaf + 1)
     const claim = call === undefined ? {} : this.#claim({ tenant, stream, call }, changes)
@@ -221,6 +225,11 @@ export class AuditProjection {
       charges: charged === undefined ? [] : this.#charges({ type, charged, stream }, changes),
       text,
     })
+  }
+
+  #checkSeal({ record }: RecordToIndex): void {
+    const { sealer } = this.#deps
+    if (sealer !== undefined && record !== undefined && !isHeldPlace(record)) sealOf(sealer, record)
   }
 
   #charges(

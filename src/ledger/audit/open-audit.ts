@@ -103,7 +103,9 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { list, approvals, waitMs = Number.POSITIVE_INFINITY, remote, indexing = LOCAL, logs } = deps
   const beside = logs && logBeside({ store, logs, sealer })
   // If read-only, there is no writer in this process that would have to wait.
-  const projection = new AuditProjection({ store: followed, index, sealer, memory, isAlone: readOnly === true })
+  const isAlone = readOnly === true
+  const checksSeals = isAlone && logs === undefined
+  const projection = new AuditProjection({ store: followed, index, sealer, memory, isAlone, checksSeals })
   const inLulls = (): boolean => readOnly !== true && (!onlyIfAsked || index.progress() !== undefined)
   const pass = indexPass(projection, indexing)
   const isRemote = (): boolean => indexing.remote !== undefined

@@ -54,7 +54,10 @@ export interface Integrity {
   /** Reports an event that did not verify in another thread that reads the store. */
   reported(fault: SealFault): void
   state(reader: Reader): IntegrityState
-  /** For a read-only store: reads the recorded faults before `state` is called. A serving ledger follows its store on its own. */
+  /**
+   * To be called before `state`. A read-only store: reads the recorded faults; a serving ledger follows its store on its own. Rejects with
+   * `StoreUnavailableError` while the store cannot be read, since nothing is known of its events then.
+   */
   reached(): Promise<void>
   /** Number of events recorded as broken, without repaired ones, plus the losses of the log; without acknowledged ones. Called for every page. */
   broken(reader: Reader): number

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { Loss } from '../../../schemas/loss.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
-import { type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
+import { type EventStore, StoreUnavailableError, takesReads } from '../../store/event-store.ts'
 import type { LogHole, LogStore } from '../../store/log-store.ts'
 import type { FaultRow } from '../../store/view-store.ts'
 import type { Caller, Found } from '../ledger.ts'
@@ -15,6 +15,9 @@ import type { Integrity, IntegrityFault, IntegrityState } from './integrity.ts'
 import { type IntegrityDeps, IntegrityFaults } from './integrity-faults.ts'
 import { Scrub } from './scrub.ts'
 import { pastSince } from './scrub-state.ts'
+
+/** Reasonable delay before the next attempt while the store cannot be read, in milliseconds. */
+const AWAY_MS = 1_000
 
 export interface OpenIntegrityDeps
   extends Omit<IntegrityDeps, 'readOnly' | 'now'>,
@@ -60,7 +63,9 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
     integrity: {
       reported: (fault) => deps.sealer.faultFound(fault),
       reached: async () => {
-        if (readOnly) await deps.list.catchUp()
+        if (readOnly) return deps.list.catchUp()
+        const status = deps.store.status()
+        if (!takesReads(status)) throw new StoreUnavailableError(status.detail ?? 'the store cannot be read', AWAY_MS)
       },
       state: (caller) => stateOf(caller, { faults, scrub, scrubDays, holes: holesOf(deps, caller) }),
       broken: (caller) => {

@@ -11,6 +11,7 @@ import type { LeafRow, LogStore } from '../../store/log-store.ts'
 import type { ViewStore } from '../../store/view-store.ts'
 import type { Sealer, SealFault } from '../identity/sealer.ts'
 import { acknowledgedIn } from '../log/acknowledged-holes.ts'
+import { isPassedOver } from '../log/late-events.ts'
 import { leafHashAt } from '../log/leaf-hash.ts'
 import { digestBytes } from '../log/log-deps.ts'
 import type { Effects, Log } from '../ports.ts'
@@ -155,9 +156,12 @@ export class Scrub implements Disposable {
   }
 
   #faultOf(record: ReadRecord, row: LeafRow | undefined): Pick<SealFault, 'code' | 'message'> | undefined {
-    const [fault] = sealFaults(this.#deps.sealer, record)
+    const { store, logStore, sealer } = this.#deps
+    const [fault] = sealFaults(sealer, record)
+    if (fault === undefined && logStore !== undefined && isPassedOver({ store, logStore }, record))
+      return { code: 'not-in-log', message: 'was not in the store when the log passed its place' }
     if (fault !== undefined || row === undefined) return fault
-    const hash = this.#deps.logStore && leafHashAt(this.#deps.logStore, row)
+    const hash = logStore && leafHashAt(logStore, row)
     const isAnother = hash !== undefined && !sameHash(hash, digestBytes(recordDigest(record.header)))
     return isAnother ? { code: 'leaf', message: 'is not the event that the log has in its place' } : undefined
   }

@@ -7,11 +7,13 @@ import { sameHash } from '../../merkle/hashes.ts'
 import { parseNote } from '../../merkle/signed-note.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
-import { type EventStore, type Position, readOne } from '../../store/event-store.ts'
+import { type EventStore, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
+import { sealFaults } from '../read/record-seal.ts'
 import { LOST_EVENT_ID } from './acknowledgements.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
 import { knownNotes } from './known-notes.ts'
+import { lateEvent } from './late-events.ts'
 import { leavesUpTo } from './leaf-places.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
@@ -47,7 +49,8 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     fresh = true
     isLacking ||= known !== undefined && known.size > 0
   }
-  const over = (await projection.whatIsOver()) ?? (await notesAreBack(deps))
+  const isSound = (record: ReadRecord): boolean => sealFaults(deps.sealer, record).length === 0
+  const over = (await projection.whatIsOver()) ?? (await notesAreBack(deps)) ?? (await lateEvent(deps, isSound))
   if (!(await deps.logStore.isAuthentic())) restart(NOT_AUTHENTIC, new Map())
   else if (over !== undefined) {
     restart(over)

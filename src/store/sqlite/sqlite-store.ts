@@ -14,7 +14,9 @@ import {
   type ReadAllOptions,
   type StoreFault,
   StoreOpenError,
+  type StoreStatus,
   StoreUnavailableError,
+  takesReads,
 } from '../event-store.ts'
 import { AppendQueue, QUEUE_LIMITS, type QueueLimits } from './append-queue.ts'
 import { FileStore } from './file-store.ts'
@@ -102,6 +104,13 @@ class SqliteStore extends FileStore implements EventStore {
     this.#writer = writer
     this.#queue.start(writer.post)
     this.setStatus({ state: 'ready' })
+  }
+
+  /** A file that is away is named at once, not only by the next write: a process that gets none, and signs by no interval, would go on as ready. */
+  override status(): StoreStatus {
+    const status = super.status()
+    const detail = takesReads(status) ? this.reads.awayDetail() : undefined
+    return detail === undefined ? status : { state: 'unavailable', detail }
   }
 
   get waitingBytes(): number {

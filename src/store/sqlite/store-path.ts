@@ -33,6 +33,10 @@ export function fileIdentity(path: string): string | undefined {
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`
 }
 
+/** What is said of a store file that is no longer the one at its path. */
+export const removedOrReplaced = (path: string): string =>
+  `${path} was removed or replaced while in use: stop, put it back, start again`
+
 function makeFolder(folder: string): void {
   ignoring('EEXIST', () => {
     mkdirSync(folder, { mode: OWNER_ONLY_FOLDER })

@@ -15,6 +15,7 @@ import { tenantStreams } from '../tenant-streams.ts'
 import { Wakeups } from '../wakeups.ts'
 import { diskFault, isSqliteCode, sqliteCode } from './open.ts'
 import { RowReader } from './row-reader.ts'
+import { fileIdentity, removedOrReplaced } from './store-path.ts'
 
 /** How long a read waits for a store that is reopening its file, in milliseconds. */
 const PATIENCE_MS = 3_000
@@ -24,9 +25,11 @@ export class StoreReads implements Disposable {
   readonly wakeups = new Wakeups()
   readonly #openings = new Wakeups()
   #reader: RowReader | undefined
+  #identity: string | undefined
 
   /** Throws the driver's error if the file is missing or unreadable. */
   open(path: string): void {
+    this.#identity = fileIdentity(path)
     this.#reader = new RowReader(path)
     this.#openings.notify()
   }
@@ -35,6 +38,13 @@ export class StoreReads implements Disposable {
   pause(): void {
     this.#reader?.[Symbol.dispose]()
     this.#reader = undefined
+  }
+
+  /** Set while the file at the path is not the open one: what is read then is not what a process finds after a restart. */
+  awayDetail(): string | undefined {
+    const path = this.#reader?.db.name
+    if (path === undefined || fileIdentity(path) === this.#identity) return undefined
+    return removedOrReplaced(path)
   }
 
   /** Changes when another connection has committed; undefined while paused. */
@@ -132,8 +142,9 @@ export class StoreReads implements Disposable {
 
   async #connected(): Promise<RowReader> {
     const reader = this.#reader ?? (await this.#waitFor(AbortSignal.timeout(PATIENCE_MS)))
-    if (reader !== undefined) return reader
-    throw new StoreUnavailableError('the store file is not open', PATIENCE_MS)
+    const detail = reader === undefined ? 'the store file is not open' : this.awayDetail()
+    if (reader !== undefined && detail === undefined) return reader
+    throw new StoreUnavailableError(detail ?? 'the store file is not open', PATIENCE_MS)
   }
 
   async #waitFor(signal: AbortSignal): Promise<RowReader | undefined> {

@@ -8,7 +8,7 @@ import { GroupWriter } from './group-writer.ts'
 import { compactFile, moveBodies } from './move-bodies.ts'
 import { asOpenError, type Database, diskFault } from './open.ts'
 import { openWriter, settleLog } from './open-writer.ts'
-import { fileIdentity } from './store-path.ts'
+import { fileIdentity, removedOrReplaced } from './store-path.ts'
 import {
   type AppendGroup,
   type GroupOutcome,
@@ -107,10 +107,7 @@ class FileWriter implements Served<WriterCalls> {
 
 function requireSameFile(path: string, identity: string | undefined): void {
   if (fileIdentity(path) === identity) return
-  throw new StoreOpenError(
-    'store-unreadable',
-    `${path} was removed or replaced while in use: stop, put it back, start again`,
-  )
+  throw new StoreOpenError('store-unreadable', removedOrReplaced(path))
 }
 
 void serveThread((settings: WriterSettings, owner: Owner<WriterHostCalls>) => {
