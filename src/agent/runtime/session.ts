@@ -99,6 +99,8 @@ export class Session {
   readonly prices: PriceTable | undefined
   /** Default for nested runs: what they do about leases of another owner. */
   readonly whenOwned: RunOptions['whenOwned'] | undefined
+  /** Ids of runs within this one, or within the run around it, that this process carries on. */
+  readonly ownRuns: Set<string>
   /** Answers of `run.patched` by scope and id, so that every caller gets the same one. */
   readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Keys of calls whose result was returned to a caller. */
@@ -155,6 +157,7 @@ export class Session {
   }: SessionOptions) {
     this.isCarried = isCarried || outer?.isCarried === true
     this.whenOwned = whenOwned
+    this.ownRuns = outer?.ownRuns ?? new Set()
     this.runId = runId
     this.startedAt = recollection?.run.startedAt ?? startedAt ?? ''
     this.registry = registry
@@ -203,6 +206,11 @@ export class Session {
         return reach(this, () => connection.execute(runId, { kind: 'judgement', body: { ...body, runFence: fence } }))
       },
     })
+  }
+
+  /** The same, where the run was taken over. */
+  get takenOver(): Set<string> | undefined {
+    return this.whenOwned === 'take-over' ? this.ownRuns : undefined
   }
 
   get fence(): number {
