@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { mapCodec } from '../../src/agent/calls/codecs.ts'
 import type { Connection } from '../../src/agent/runtime/connection.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { outcomeOf, type RunOutcome } from '../../src/agent/saga/outcome.ts'
@@ -124,6 +125,22 @@ for (const { name, open } of HOMES) {
       assert.ok(refusals > 0)
     },
   )
+
+  taken('a child is undone whose output needs a codec (RUN-255, A536)', async () => {
+    await using home = await open()
+    const world = new Outside()
+    const cs = home.process(undefined, { codecs: [mapCodec] as never })
+    const book = cs.tool(() => world.act(), { name: 'book', compensate: () => world.undo() })
+    const trip = cs.run({ name: 'trip' }, async () => {
+      await cs.run({ name: 'stay' }, async () => {
+        await book()
+        return new Map([['a', 1]]) as never
+      })
+      throw new RangeError('enough')
+    })
+    assert.is(await within(ended(trip), 'the trip'), 'COMPENSATED')
+    assert.is(world.effects, '1 done, 1 undone')
+  })
 
   taken.run()
 }
