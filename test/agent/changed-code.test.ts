@@ -4,7 +4,7 @@ import type { AgentError } from '../../src/agent/errors.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { within } from '../support/within.ts'
-import { codeOf, HOMES, killedAfter, LONG_MS, rejection, type TestHome } from './homes.ts'
+import { codeOf, HOMES, type Killed, killedAfter, LONG_MS, rejection, type TestHome } from './homes.ts'
 
 for (const { name, open } of HOMES) {
   const changed = suite(`code that changed between two lives ${name}`)
@@ -149,12 +149,12 @@ for (const { name, open } of HOMES) {
 }
 
 /** The process is gone when it claims a call of this tool: the claim does not arrive. */
-function killedAtTool(tool: string): ReturnType<typeof killedAfter> {
+function killedAtTool(tool: string): Killed {
   let die = (): void => undefined
   const dead = new Promise<void>((resolve) => {
     die = resolve
   })
-  const change: ReturnType<typeof killedAfter>['change'] = (connection) => ({
+  const change: Killed['change'] = (connection) => ({
     ...connection,
     execute: (runId, command, options) => {
       if (command.kind !== 'claim' || command.body.tool !== tool) return connection.execute(runId, command, options)

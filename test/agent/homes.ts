@@ -89,24 +89,25 @@ export interface Killed {
 }
 
 /** The process is gone after `commands` commands: the last of them may have reached the ledger, nothing is heard of any more. */
-export function killedAfter(commands: number, lastArrives: boolean): Killed {
+export function killedAfter(commands: number, lastArrives: boolean): Killed & { readonly asked: () => number } {
   const silence = new Promise<never>(() => {})
   let die = (): void => undefined
   const dies = new Promise<void>((resolve) => {
     die = resolve
   })
   const onTheWay = new Set<Promise<unknown>>()
-  let left = commands
+  let asked = 0
   const until = async <T>(ask: () => Promise<T>): Promise<T> => {
-    left -= 1
+    asked += 1
+    const left = commands - asked
     if (left < 0 || (left === 0 && !lastArrives)) {
       die()
       return silence
     }
-    const asked = ask()
-    onTheWay.add(asked)
-    await asked
-    if (left > 0) return asked
+    const answer = ask()
+    onTheWay.add(answer)
+    await answer
+    if (asked < commands) return answer
     die()
     return silence
   }
@@ -117,7 +118,7 @@ export function killedAfter(commands: number, lastArrives: boolean): Killed {
     execute: (...asked) => until(() => connection.execute(...asked)),
     batch: (...asked) => until(() => connection.batch(...asked)),
   })
-  return { change, dead }
+  return { change, dead, asked: () => asked }
 }
 
 /** Beyond every lease. */

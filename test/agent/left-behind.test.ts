@@ -275,6 +275,37 @@ for (const { name, open } of HOMES) {
     assert.equal((await again.replay('r', bodyIn(again))).output, output)
   })
 
+  test('calls of a tool that may run without the ledger do not hold each other up (RUN-249, RUN-254, A535)', async () => {
+    await using home = await open()
+    const ran: string[] = []
+    const bodyIn = (cs: Countersign) => {
+      const note = cs.tool((what: string) => ran.push(what) && what, { name: 'note', unreachable: 'run' })
+      return async () => [await note('first'), await note('second'), await note('third')] as Json
+    }
+    const { change, dead } = killedAfter(3, true)
+    let isFirst = true
+    const cs = home.process((connection) => {
+      const connected = change(connection)
+      const cut = withoutClaims(connected, 'note')
+      return {
+        ...connected,
+        execute: (runId, command, more) => {
+          const at = command.kind === 'claim' && isFirst ? cut : connected
+          if (command.kind === 'claim') isFirst = false
+          return at.execute(runId, command, more)
+        },
+      }
+    })
+    void cs.run({ id: 'r' }, bodyIn(cs)).catch(() => undefined)
+    await within(dead, 'the death')
+    home.clock.nowMs += LONG_MS
+    const expected = ['first', 'second', 'third']
+    const again = home.process()
+    assert.equal(await within(again.run({ id: 'r' }, bodyIn(again))), expected)
+    const replaying = home.process()
+    assert.equal((await replaying.replay('r', bodyIn(replaying))).output, expected)
+  })
+
   test('code that returns before work that it let go of asks for what is recorded waits for that (RUN-250, A487)', async () => {
     await using home = await open()
     const world = new World()

@@ -116,6 +116,37 @@ for (const { name, open } of HOMES) {
     assert.equal(ran, ['pay a', 'mail a'])
   })
 
+  test('so has a branch of a fork: it is neither reported nor undone, and the branches beside it go on (RUN-253, A534)', async () => {
+    await using home = await open()
+    const ran: string[] = []
+    const branched = (cs: Countersign, first: Body): Promise<unknown> =>
+      life(cs, ran, async (run, tools) => {
+        const other = { name: 'q', agent: 'q', run: () => ({ q: 1 }) }
+        const own = async () => ({ p: await first(run, tools) }) as never
+        const { output } = await run.fork([{ name: 'p', agent: 'p', run: own }, other], {
+          join: 'vote',
+          score: () => 1,
+        })
+        return output as never
+      })
+    const both: Body = async (_, { pay, mail }) => [await pay('a'), await mail('a')]
+    // The start, the fork, the outcome of the other branch, and the first call.
+    for (let at = 1; !ran.includes('pay a'); at += 1) {
+      await shortLife(home, { at, lastArrives: true }, (cs) => branched(cs, both))
+    }
+    const thrown = new Error('no configuration')
+    const error = (await rejection(within(branched(home.process(), () => Promise.reject(thrown))))) as AgentError
+    assert.is(codeOf(error), 'resume-diverged', String(error))
+    assert.is(error.cause, thrown)
+    assert.is(outcomeOf(error)?.status, 'OPEN')
+    assert.not(ran.includes('undo pay'))
+    await within(branched(home.process(), both))
+    assert.equal(
+      ran.filter((what) => what.startsWith('undo')),
+      [],
+    )
+  })
+
   test('code that throws once all was asked for has failed, also where concurrent code asks late (RUN-245)', async () => {
     for (const ms of [0, 60]) {
       await using home = await open()

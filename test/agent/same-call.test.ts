@@ -26,12 +26,14 @@ async function warnedOf(work: (home: TestHome) => Promise<unknown>): Promise<str
 const pay = (cs: Countersign, options = {}) =>
   cs.tool(async (cents: number) => cents, { name: 'pay', compensate: 'not-needed', ...options })
 
-test('a second equal call that is given the first one’s result is warned of, once a tool (RUN-145)', async () => {
+test('a second equal call that is given the first one’s result is warned of, once a tool in a process (RUN-145)', async () => {
   const warned = await warnedOf(async (home) => {
-    const cs = home.process()
-    const paid = pay(cs)
-    await cs.run({ name: 'r' }, async () => [await paid(5), await paid(5), await paid(5), await paid(6)])
-    await cs.run({ name: 's' }, async () => Promise.all([paid(5), paid(5)]))
+    for (const name of ['r', 's']) {
+      const cs = home.process()
+      const paid = pay(cs)
+      await cs.run({ name }, async () => [await paid(5), await paid(5), await paid(5), await paid(6)])
+      await cs.run({ name: `${name}2` }, async () => Promise.all([paid(5), paid(5)]))
+    }
   })
   assert.equal(warned, ['pay'])
 })
@@ -39,10 +41,10 @@ test('a second equal call that is given the first one’s result is warned of, o
 test('calls that are made side by side are warned of, too (RUN-145)', async () => {
   const warned = await warnedOf(async (home) => {
     const cs = home.process()
-    const paid = pay(cs)
+    const paid = pay(cs, { name: 'beside' })
     await cs.run({ name: 'r' }, async () => Promise.all([paid(5), paid(5)]))
   })
-  assert.equal(warned, ['pay'])
+  assert.equal(warned, ['beside'])
 })
 
 test('who says dedupe or key, or tries again what failed, is not warned (RUN-145)', async () => {

@@ -217,7 +217,7 @@ export const CALLS = {
     })
     return async () => {
       see('costs', await costs(1))
-      for (let n = 0; n <= which % 3; n += 1) see('too dear', await caught(costs(110)))
+      for (let n = 0; n <= which % 3; n += 1) see('too dear', await caught(costs(11_000)))
       see('costs again', await costs(2))
     }
   },

@@ -35,9 +35,12 @@ export function childSpec(tool: string, execute: ToolSpec['execute']): ToolSpec 
 export type RollBackChild = (runId: string, reason: string) => Promise<RunOutcome>
 
 /** The compensation of the call is the rollback of the child. `call` is the forward call as the ledger lists it. */
-export function childCompensation(call: JsonObject, rollBackChild: RollBackChild): Compensation {
+export function childCompensation(
+  call: JsonObject,
+  { rollBackChild, codecs }: { readonly rollBackChild: RollBackChild; readonly codecs: ToolSpec['codecs'] },
+): Compensation {
   const tool = String(call.tool)
-  const forward = childSpec(tool, () => undefined)
+  const forward = { ...childSpec(tool, () => undefined), codecs }
   const undone = (): Promise<ChildEnd> => rolledBack(call, rollBackChild)
   return {
     tool: `${tool}.compensate`,

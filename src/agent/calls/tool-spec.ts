@@ -182,8 +182,6 @@ export class ToolRegistry {
   readonly onWaiting: OnWaiting | undefined
   /** Milliseconds that a resume or a replay waits for a recorded request. */
   readonly divergesAfterMs: number | undefined
-  /** Tools for which the warning about equal calls was emitted. */
-  readonly warnedOfSame = new Set<string>()
   readonly #specs = new Map<string, ToolSpec>()
   readonly #aliases = new Map<string, ToolSpec>()
   readonly #tools = new Map<string, AnyTool>()

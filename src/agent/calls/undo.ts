@@ -71,7 +71,9 @@ export async function undo(undoing: Undoing, listed: JsonObject): Promise<void> 
 /** Undefined if this process cannot undo the call. */
 export function undoingOf({ registry, rollBackChild }: Undoing, call: JsonObject): Compensation | undefined {
   const tool = String(call.tool)
-  return isChildCall(tool) ? childCompensation(call, rollBackChild) : compensationOf(registry, tool)
+  return isChildCall(tool)
+    ? childCompensation(call, { rollBackChild, codecs: registry.codecs })
+    : compensationOf(registry, tool)
 }
 
 function ask(

@@ -156,7 +156,8 @@ class Fork<Run> {
     const signal = linkedSignal(this.#giveUp.signal, outer)
     const execution = this.#place
     const abandoned = this.#giveUp.signal
-    let report = await runBranch({ execution, planned, runOf: this.#runOf, frozen, signal, abandoned, score })
+    const forks = [...(execution.branch?.forks ?? []), this.#turn]
+    let report = await runBranch({ execution, planned, forks, runOf: this.#runOf, frozen, signal, abandoned, score })
     if (this.#giveUp.signal.aborted || session.failed !== undefined) return false
     const { connection } = liveOf(session)
     const ask = (reported: Reported) => {

@@ -3,10 +3,11 @@ import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { ReportBranch } from '../../../schemas/requests.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { recordable } from '../calls/recordable.ts'
-import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
+import { AgentError, clip, failureOf, LedgerRefused } from '../errors.ts'
 import { delegatedIn, delegatedText, type HandedOver } from '../pipeline/delegated.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
+import { thrownReason } from '../thrown.ts'
 import { isTooLarge, notRecordable, tooLargeFailure } from '../too-large.ts'
 import type { ForkOptions } from './fork-types.ts'
 import type { PlannedBranch } from './plan-fork.ts'
@@ -14,6 +15,8 @@ import type { PlannedBranch } from './plan-fork.ts'
 export interface BranchRun<Run> {
   readonly execution: ExecutionContext
   readonly planned: PlannedBranch<Run>
+  /** The forks inside of which it runs, its own last. */
+  readonly forks: readonly object[]
   /** Creates the run object for an execution context. */
   readonly runOf: (execution: ExecutionContext) => Run
   readonly frozen: JsonObject
@@ -22,6 +25,8 @@ export interface BranchRun<Run> {
   readonly abandoned: AbortSignal
   readonly score: Extract<ForkOptions, { join: 'vote' }>['score']
 }
+
+const THROWN_MAX_CHARS = 500
 
 export type Reported = Omit<ReportBranch, 'branch' | 'runFence'>
 
@@ -54,6 +59,8 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
     }
   } catch (error) {
     if (session.halted !== undefined) throw session.halted
+    const diverged = signal.aborted ? undefined : await divergenceBy(running, error)
+    if (diverged !== undefined) throw diverged
     if (signal.aborted) return { aborted: { reason: failureOf(signal.reason).message.slice(0, 1_000) } }
     // An oversized value is a failure of the branch, whether the ledger or this process detected it.
     if (isTooLarge(error)) return { error: tooLargeFailure(error) }
@@ -61,8 +68,20 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
   }
 }
 
+/** As for the code of a run that throws early (RUN-245). */
+async function divergenceBy<Run>(
+  { execution, planned, forks, signal }: BranchRun<Run>,
+  thrown: unknown,
+): Promise<unknown> {
+  const { session } = execution
+  const branch = { scope: planned.scope, signal, forks }
+  const diverged = await session.neverRequested(clip(thrownReason(thrown), THROWN_MAX_CHARS), branch)
+  if (diverged !== undefined) diverged.cause = thrown
+  return diverged ?? session.halted
+}
+
 function carried<Run>(
-  { execution, planned, runOf, frozen, signal, abandoned }: BranchRun<Run>,
+  { execution, planned, forks, runOf, frozen, signal, abandoned }: BranchRun<Run>,
   step: StepFrame,
 ): Promise<unknown> {
   const { name, agent, scope, branch } = planned
@@ -71,7 +90,7 @@ function carried<Run>(
     scope,
     dedupe: execution.dedupe,
     ancestors: execution.ancestors,
-    branch: { scope, signal, abandoned },
+    branch: { scope, signal, abandoned, forks },
     step,
   }
   const run = runOf(inner)

@@ -55,6 +55,8 @@ export interface Outrunning {
   readonly so: string
   readonly actual: JsonObject
   readonly stack?: string | undefined
+  /** Scope of the code; default: the run. */
+  readonly within?: string | undefined
 }
 
 type Requested = Parameters<typeof requestMark>[0]
@@ -120,11 +122,11 @@ export class RecordedHistory {
     const expected = places
       .flatMap((place) => [...(this.#byPlace.get(place) ?? [])])
       .filter(({ callId }) => this.#unserved.has(callId))
-    if (expected.length === 0) return { isHeld: false, isHad: mayBeHad, stack }
+    // What may have run without the ledger precedes, or follows, any other call of its tool.
+    if (expected.length === 0 || mayBeHad) return { isHeld: false, isHad: mayBeHad, stack }
     const isUnmade = (): boolean => expected.some(({ callId }) => this.#unserved.has(callId))
     return {
       isHeld: false,
-      isHad: mayBeHad,
       stack,
       first: { isUnmade, fault: () => this.#diverged(identity, expected, stack) },
     }
@@ -136,15 +138,15 @@ export class RecordedHistory {
     return ![...this.#steps].some((step) => scope.startsWith(`${step}/`))
   }
 
-  /** Whether calls are unrequested that were not made within another call. */
-  get isOutrun(): boolean {
-    for (const { parentCall } of this.#unserved.values()) if (parentCall === undefined) return true
+  /** Whether calls in or below this scope, by default in the run, are unrequested that were not made within another call. */
+  isOutrun(within?: string): boolean {
+    for (const call of this.#unserved.values()) if (isOfCode(call, within)) return true
     return false
   }
 
   /** The divergence of code that does something else first; undefined if no such calls are unrequested. */
-  outrun({ does, so, actual, stack }: Outrunning): ResumeDiverged | undefined {
-    const left = [...this.#unserved.values()].filter(({ parentCall }) => parentCall === undefined)
+  outrun({ does, so, actual, stack, within }: Outrunning): ResumeDiverged | undefined {
+    const left = [...this.#unserved.values()].filter((call) => isOfCode(call, within))
     if (left.length === 0) return undefined
     const message = `the code ${does} before it asks for what the record holds (${names(left)}): ${so}`
     const details = { expected: left.slice(0, SHOWN_MAX).map(shown), actual }
@@ -382,6 +384,9 @@ export class RecordedHistory {
     return undefined
   }
 }
+
+const isOfCode = ({ parentCall, scope }: RecordedCall, within: string | undefined): boolean =>
+  parentCall === undefined && isCovered(within, scope)
 
 /** Omits the fingerprint of a request that is present in full. */
 function withoutDigest(args: Json | undefined): Json | undefined {

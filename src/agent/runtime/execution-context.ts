@@ -34,6 +34,8 @@ interface BranchFrame {
   readonly signal: AbortSignal
   /** Aborted when another branch has won; work that is still running here is no longer awaited. */
   readonly abandoned: AbortSignal
+  /** Its fork, and the forks around that one, which all wait for this code. */
+  readonly forks: readonly object[]
 }
 
 /** The signal that ends the code here: the branch's, which follows the run's, or the run's. */

@@ -25,6 +25,8 @@ export interface Expected {
 export interface HeldRequest extends Precedence {
   /** The calls inside which the request is made. */
   readonly callers: readonly { readonly callId: string }[]
+  /** The forks inside whose branches it is made. */
+  readonly forks?: readonly object[] | undefined
   /** The end of the code, which is no request. */
   readonly isEnd?: boolean
   readonly signal: AbortSignal | undefined
@@ -40,11 +42,12 @@ export class HeldRequests {
     this.#isBesideWork = isBesideWork
   }
 
-  /** Number of held requests plus the distinct calls inside which they are made: none of these is work whose result the code may be waiting for. */
+  /** Number of held requests plus the distinct calls and forks inside which they are made: none of these is work whose result the code may be waiting for. */
   get turns(): number {
-    const requests = [...this.#held.keys()].filter(({ isEnd }) => isEnd !== true)
-    const callers = requests.flatMap((each) => each.callers.map(({ callId }) => callId))
-    return requests.length + new Set(callers).size
+    const held = [...this.#held.keys()]
+    const requests = held.filter(({ isEnd }) => isEnd !== true)
+    const around = held.flatMap(({ callers, forks = [] }) => [...callers.map(({ callId }) => callId), ...forks])
+    return requests.length + new Set(around).size
   }
 
   get isEmpty(): boolean {

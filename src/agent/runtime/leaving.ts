@@ -22,6 +22,7 @@ export interface Outer {
   readonly leaving: Leaving
   readonly callers: readonly Caller[]
   readonly isCarried: boolean
+  readonly ownRuns: Set<string>
 }
 
 interface LeavingRun {

@@ -15,7 +15,7 @@ import type { PriceTable } from '../models/price-table.ts'
 import { checkedJudge } from '../pipeline/judge.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
 import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from '../saga/outcome.ts'
-import { openOutcome, rollBack } from '../saga/roll-back.ts'
+import { openOutcome, type Rollback, rollBack } from '../saga/roll-back.ts'
 import { causesOf, readable, thrownReason, thrownText } from '../thrown.ts'
 import { isTooLarge, leavesOpen, notRecordable, outputTooLarge } from '../too-large.ts'
 import { inRunSpan } from '../tracing/run-span.ts'
@@ -106,7 +106,14 @@ async function startedRun<Input, Output>(
   const record = hasPast ? await readRecord(connection, runId) : undefined
   if (record !== undefined && branchOf !== undefined) mustBeWhole(record)
   if (record?.rollbacks.some(({ scope }) => scope === undefined))
-    return finishRollback(home, { runId, isChild }, record)
+    return finishRollback(
+      home,
+      { runId, isChild },
+      {
+        record,
+        ownRuns: options.whenOwned === 'take-over' ? (outer?.ownRuns ?? new Set()) : undefined,
+      },
+    )
   const session = new Session({
     runId,
     startedAt: started.startedAt ?? '',
@@ -304,11 +311,16 @@ function failureIn(error: Json | undefined): { readonly message: string } {
     : { message: 'no reason recorded' }
 }
 
+interface Interrupted {
+  readonly record: RecordedRun
+  readonly ownRuns: Rollback['ownRuns']
+}
+
 /** An earlier process was rolling the run back: the rollback is finished and is the end of the run. */
-async function finishRollback(home: Home, ended: Ended, record: RecordedRun): Promise<never> {
+async function finishRollback(home: Home, ended: Ended, { record, ownRuns }: Interrupted): Promise<never> {
   const { runId } = ended
   const reason = record.rollbacks.find(({ scope }) => scope === undefined)?.reason ?? ''
-  await rollBack({ ...home, runId, reason })
+  await rollBack({ ...home, runId, reason, ownRuns })
   return throwRolledBack(ended, await readRun(home.connection.events(runId)))
 }
 

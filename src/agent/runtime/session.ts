@@ -17,6 +17,7 @@ import { type Judge, Judging } from '../pipeline/judge.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
 import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
 import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
+import { isCovered } from '../saga/outcome.ts'
 import { PartsFirst } from '../streams/parts-first.ts'
 import { checkPlace } from './check-place.ts'
 import type { Connection, Reads } from './connection.ts'
@@ -62,7 +63,7 @@ export interface SessionOptions {
 interface Place {
   readonly scope?: string | undefined
   readonly ancestors: readonly { readonly callId: string; readonly claim?: () => Promise<void> }[]
-  readonly branch?: { readonly scope: string; readonly signal: AbortSignal }
+  readonly branch?: { readonly scope: string; readonly signal: AbortSignal; readonly forks: readonly object[] }
 }
 
 interface OngoingWork {
@@ -101,6 +102,8 @@ export class Session {
   readonly prices: PriceTable | undefined
   /** Default for nested runs: what they do about leases of another owner. */
   readonly whenOwned: RunOptions['whenOwned'] | undefined
+  /** Ids of runs within this one, or within the run around it, that this process carries on. */
+  readonly ownRuns: Set<string>
   /** Answers of `run.patched` by scope and id, so that every caller gets the same one. */
   readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Keys of calls whose result was returned to a caller. */
@@ -158,6 +161,7 @@ export class Session {
   }: SessionOptions) {
     this.isCarried = isCarried || outer?.isCarried === true
     this.whenOwned = whenOwned
+    this.ownRuns = outer?.ownRuns ?? new Set()
     this.runId = runId
     this.startedAt = recollection?.run.startedAt ?? startedAt ?? ''
     this.registry = registry
@@ -207,6 +211,11 @@ export class Session {
         return reach(this, () => connection.execute(runId, { kind: 'judgement', body: { ...body, runFence: fence } }))
       },
     })
+  }
+
+  /** The same, where the run was taken over. */
+  get takenOver(): Set<string> | undefined {
+    return this.whenOwned === 'take-over' ? this.ownRuns : undefined
   }
 
   get fence(): number {
@@ -272,9 +281,10 @@ export class Session {
     this.mustBeActive()
     const isNew = this.live !== undefined && work.expected?.isHeld !== true && place.ancestors.length === 0
     const held: HeldRequest = {
-      isUnmade: () => (isNew && this.#isOutrun) || this.#liveFault(work) !== undefined,
+      isUnmade: () => (isNew && this.#isOutrun()) || this.#liveFault(work) !== undefined,
       fault: () => this.#liveFault(work) ?? this.#outrunBy(work),
       callers: place.ancestors,
+      forks: place.branch?.forks,
       signal: place.branch?.signal ?? this.signal,
     }
     // The record of a completed run has every request of its code.
@@ -319,31 +329,33 @@ export class Session {
     })
   }
 
-  /** Whether the record holds something, outside of calls, that the code has yet to request. */
-  get #isOutrun(): boolean {
+  /** Whether the record holds something, outside of calls, that the code has yet to request: in the run, or in a branch. */
+  #isOutrun(branch?: string): boolean {
     const { history, pipeline, forks } = this
     if (history === undefined) return false
-    const within = { isCounted: (scope?: string) => history.isOutside(scope) }
-    return history.isOutrun || pipeline.isLeft(within) || forks.isLeft(within)
+    const within = { isCounted: (scope?: string) => history.isOutside(scope) && isCovered(branch, scope) }
+    return history.isOutrun(branch) || pipeline.isLeft(within) || forks.isLeft(within)
   }
 
   /**
-   * The body has returned, or has thrown (`throws`): concurrent code may still request what the record holds. The divergence, which halts the run, if it never
-   * does (RUN-245, RUN-250).
+   * The body has returned, or it or a branch has thrown (`throws`): concurrent code may still request what the record holds. The divergence, which halts the
+   * run, if it never does (RUN-245, RUN-250).
    */
-  async neverRequested(throws?: string): Promise<Error | undefined> {
-    const isUnmade = (): boolean => this.#isOutrun
+  async neverRequested(throws?: string, branch?: Place['branch']): Promise<Error | undefined> {
+    const { within, signal } = { within: branch?.scope, signal: branch?.signal ?? this.signal }
+    const isUnmade = (): boolean => this.#isOutrun(within)
     const does = `throws (${throws})`
     const fault = (): Error =>
       throws === undefined
         ? this.#unspentFault()
-        : this.#outrunFault({ does, so: 'nothing was undone', actual: { throws: does } })
-    const { signal } = this
+        : this.#outrunFault({ does, so: 'nothing was undone', actual: { throws: does }, within })
     let diverged: Error | undefined
     while (this.#stopped === undefined && signal?.aborted !== true && isUnmade())
-      await this.order.hold({ isUnmade, fault, callers: [], isEnd: true, signal }).catch((never) => {
-        if (this.#stopped === undefined) diverged = this.halt(never)
-      })
+      await this.order
+        .hold({ isUnmade, fault, callers: [], forks: branch?.forks, isEnd: true, signal })
+        .catch((never) => {
+          if (this.#stopped === undefined) diverged = this.halt(never)
+        })
     return diverged
   }
 

@@ -23,6 +23,10 @@ export interface Rollback {
   readonly error?: Failure
   /** The session of the run, if it is executed in this process. */
   readonly session?: Session
+  /** Set where the run was taken over: runs within it that this process carried on or took over itself already. The leases of others end. */
+  readonly ownRuns?: Set<string> | undefined
+  /** The leases of this run, which is one within a run that was taken over, end now. */
+  readonly takesOver?: boolean
 }
 
 const REASON_MAX_CHARS = 4_000
@@ -40,6 +44,7 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   }
   const started = await connection.execute(runId, { kind: 'compensate', body })
   if (!started.ok) throw new LedgerRefused(started.problem)
+  if (rollback.takesOver === true) await takeOver(rollback)
   if (scope === undefined) await session?.settled()
   let known = await clearDoubts(rollback)
   const undoing = { ...rollback, rollBackChild: childrenOf(rollback) }
@@ -70,9 +75,28 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   return outcomeOfCalls(rollback, await connection.calls(runId))
 }
 
-/** A run within the run is undone like a call, through its own rollback. */
-function childrenOf({ connection, registry }: Rollback): Undoing['rollBackChild'] {
-  return (runId, reason) => rollBack({ connection, registry, runId, reason })
+/** A run within the run is undone like a call, through its own rollback. Nothing that this process claimed itself is taken over. */
+function childrenOf({
+  connection,
+  registry,
+  session,
+  ownRuns = session?.takenOver,
+}: Rollback): Undoing['rollBackChild'] {
+  return (runId, reason) => {
+    const takesOver = ownRuns?.has(runId) === false
+    ownRuns?.add(runId)
+    return rollBack({ connection, registry, runId, reason, ownRuns, takesOver })
+  }
+}
+
+/** Ends the leases of the run for their owners, who are gone: what they were carrying out is in doubt. An outcome that came meanwhile counts. */
+async function takeOver({ connection, runId }: Rollback): Promise<void> {
+  const unknown = { reason: 'taken over with the run around this one', left: true } as const
+  for (const { callId, status, fence } of await connection.calls(runId)) {
+    if (status !== 'claimed') continue
+    const settle = { kind: 'settle', callId: String(callId), body: { fence: Number(fence), unknown } } as const
+    await connection.execute(runId, settle)
+  }
 }
 
 async function outcomeOfCalls(
