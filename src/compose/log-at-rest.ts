@@ -19,6 +19,7 @@ import { streamTenant } from '../signing/stream-tenant.ts'
 import type { Attested, Position, ReadRecord, StoreReader } from '../store/event-store.ts'
 import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
+import { lossesBehindCheckpoints } from './checkpoints-at-rest.ts'
 import { isPositionOf, lossesNoted, notedLoss } from './store-held.ts'
 
 /** `isPutBack`: the store again has events that were missing, and its derived files may lack them. */
@@ -31,6 +32,8 @@ export interface StopsAtRest {
 export interface LogAtRest extends Disposable {
   /** Losses where a log stopped or store positions had no record, except for events that the store has again. */
   stopsIn(store: StopReader): Promise<StopsAtRest>
+  /** Number of leaves of the tenant's log that the file knows. */
+  sizeOf(tenant: string): number
   /** Head of a stream; undefined if the file knows no event of the stream. */
   knownHead(stream: string): KnownHead | undefined
   /** The last store position that the file has reached. */
@@ -102,6 +105,7 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
       }
       return { losses, isPutBack: isOneThere || isOneBack }
     },
+    sizeOf: (tenant) => logs.logs().find((row) => row.tenant === tenant)?.size ?? 0,
     knownHead: (stream) => headKnownBy(logs.stream(stream)),
     seen: () => logs.progress()?.position,
     attestedAfter: () => logs.progress()?.notes?.after,
@@ -166,20 +170,34 @@ interface AtRest {
   readonly isCounted: boolean
   /** Losses at which logs stopped; absent if that was not checked. */
   readonly stops?: LossesOfTenant | undefined
-  /** Losses from the ledger's own note about events that the store had lost. */
+  /** Losses that the ledger's own note and its checkpoints show; see `lossesBeside`. */
   readonly noted: readonly Loss[]
 }
 
 /** What the files beside a store know to be lost in it, for a command that prints a part of it. */
 export async function lossesAtRest(settings: Settings, reader: StoreReader): Promise<LossesOfTenant> {
   const keys = readKeys(settings.keys)
-  if (keys === undefined) return knownAtRest(reader, undefined, { isCounted: false, noted: [] })
+  if (keys === undefined) {
+    const noted = await lossesBehindCheckpoints(settings, reader, () => 0)
+    return knownAtRest(reader, undefined, { isCounted: false, noted })
+  }
   const found = await openLogAtRest(settings.data, keys)
   using file = typeof found === 'string' ? undefined : found
   const log = logOf(reader, file ?? 'absent')
   const stops = (await log?.stopsIn(reader))?.losses
-  const noted = await lossesNoted(reader, notedLoss(settings, fixedKeys(keys)))
+  const noted = await lossesBeside(settings, keys, reader, log)
   return await knownAtRest(reader, log, { isCounted: false, stops, noted })
+}
+
+/** What the ledger's own note and its checkpoints beside the store know of, and the store lacks. */
+export async function lossesBeside(
+  settings: Settings,
+  keys: LedgerKeys,
+  reader: StoreReader,
+  log: LogAtRest | undefined,
+): Promise<readonly Loss[]> {
+  const noted = await lossesNoted(reader, notedLoss(settings, fixedKeys(keys)))
+  return [...noted, ...(await lossesBehindCheckpoints(settings, reader, (tenant) => log?.sizeOf(tenant) ?? 0))]
 }
 
 /**
