@@ -65,6 +65,11 @@ test('an older copy is all that is left: what is gone is listed and acknowledged
   assert.is(await started(data), 'started')
   const verified = await asked('verify', '--json')
   assert.is(JSON.parse(verified.stdout.trimEnd().split('\n').at(-1) ?? '').verdict, 'INCOMPLETE')
+  const file = folder.file('acme.jsonl')
+  assert.is((await asked('export', '--tenant', 'acme', '--out', file)).code, 3)
+  const read = await asked('verify', file)
+  assert.is(read.code, 3, read.stdout)
+  assert.match(read.stdout, /loss-acknowledged[^]*INCOMPLETE +losses/)
 })
 
 test('without log.db nothing knows which events are gone: these commands are refused as a server is (LOG-73)', async () => {
