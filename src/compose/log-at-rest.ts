@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
+import { acknowledgedIn } from '../ledger/log/acknowledged-holes.ts'
 import { isPassedAt } from '../ledger/log/log-guard.ts'
 import { gapLoss, headKnownBy, holeLoss, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
 import { endOf, isPutBack, leafAt, MISSING } from '../ledger/log/log-stops.ts'
@@ -114,12 +115,15 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
         for (let from = 0; from < size; from += PLACES_AT_ONCE)
           yield* logs.leafPlaces(tenant, from, Math.min(size, from + PLACES_AT_ONCE))
     },
-    lossesAt: (store, positions) =>
-      positions.flatMap((position): readonly Loss[] => {
-        const { stream, revision } = leafAt({ store, logStore: logs }, position) ?? {}
-        if (stream !== undefined) return [{ scope: 'run', code: MISSING, stream, revision }]
-        return isPassedAt({ store, logStore: logs }, position) ? [] : [gapLoss]
-      }),
+    lossesAt: (store, positions) => {
+      const isAcknowledged = acknowledgedIn(logs)
+      return positions.flatMap((position): readonly Loss[] => {
+        const leaf = leafAt({ store, logStore: logs }, position)
+        if (leaf === undefined) return isPassedAt({ store, logStore: logs }, position) ? [] : [gapLoss]
+        const { stream, revision } = leaf
+        return isAcknowledged(leaf) ? [] : [{ scope: 'run', code: MISSING, stream, revision }]
+      })
+    },
     lostEnds: async (store) => {
       const losses: Loss[] = []
       for (const row of logs.logs()) {
@@ -143,10 +147,12 @@ export function logOf(store: StoreReader, found: LogAtRest | LogUnread): LogAtRe
   return found.attestedAfter() !== undefined && store.densePositions === true ? undefined : found
 }
 
-/** Counting missing positions reads all of them; checking only the end of the store does not. */
-async function lacksPositions(store: StoreReader, isCounted: boolean): Promise<boolean> {
-  if (isCounted) return ((await store.missingPositions?.(1)) ?? []).length > 0
-  return (await store.missingEnd?.()) !== undefined
+/** Counting missing positions reads all of them, and passes those of acknowledged losses; checking only the end of the store does not. */
+async function lacksPositions(store: StoreReader, log: LogAtRest | undefined, isCounted: boolean): Promise<boolean> {
+  if (!isCounted) return (await store.missingEnd?.()) !== undefined
+  const missing = (await store.missingPositions?.(MISSING_MAX + 1)) ?? []
+  if (missing.length === 0) return false
+  return log === undefined || missing.length > MISSING_MAX || log.lossesAt(store, missing).length > 0
 }
 
 /** Losses among the last positions of the store, before its end, which costs the same for a store of any size. */
@@ -210,7 +216,7 @@ export async function knownAtRest(
   log: LogAtRest | undefined,
   { isCounted, stops, noted }: AtRest,
 ): Promise<LossesOfTenant> {
-  const hasGap = await lacksPositions(store, isCounted)
+  const hasGap = await lacksPositions(store, log, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
   const attested = (isCounted && (await store.attested?.({}))) || NOTHING_ATTESTED
   const attestedTo = log?.attestedAfter()

@@ -72,6 +72,8 @@ for (const [how, lose] of Object.entries(LOSSES))
       assert.match(stderr, /run-acme\.two @ 1 is lost for good/)
       assert.not(existsSync(tar))
     }
+    const replayed = await Promise.all(['one', 'two'].map(async (run) => (await asked('replay', run)).code !== 0))
+    assert.equal(replayed, [false, true], 'the replay of the other run is VERIFIED (LOG-65)')
     const one = folder.file('one.tar')
     assert.is((await asked('export', '--run', 'one', '--bundle', one)).code, 0)
     assert.is((await check(one)).code, 0, 'the other run is proven as before')
