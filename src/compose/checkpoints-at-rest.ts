@@ -5,12 +5,10 @@ import type { Loss } from '../../schemas/loss.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import { CheckpointFile, type FiledCheckpoints } from '../ledger/log/checkpoint-file.ts'
 import { LogStartError } from '../ledger/log/log-deps.ts'
-import { parseCheckpoint } from '../merkle/checkpoint.ts'
-import { parseNote } from '../merkle/signed-note.ts'
 import type { Settings } from '../settings/config.ts'
 import { isOnServer } from '../settings/places.ts'
 import { readOne, type StoreReader } from '../store/event-store.ts'
-import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
+import { filedCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import { checkpointsPath } from './compose-files.ts'
 
 const KEPT_DAMAGED: Loss = { scope: 'store', code: 'kept-checkpoint' }
@@ -28,7 +26,7 @@ export async function lossesBehindCheckpoints(
   const filed = path === undefined ? undefined : filedAt(path)
   if (filed === undefined) return []
   if (filed === 'damaged') return [KEPT_DAMAGED]
-  const kept = [...filed.checkpoints].map(([tenant, note]) => heldOf(tenant, note))
+  const kept = [...filed.checkpoints].map(([tenant, note]) => filedCheckpoint(tenant, note))
   const held = kept.filter((each) => each !== undefined)
   const uncovered = held.filter(({ tenant, checkpoint }) => checkpoint.size > knownSize(tenant))
   const damaged = held.length < kept.length ? [KEPT_DAMAGED] : []
@@ -48,12 +46,6 @@ function filedAt(path: string): FiledCheckpoints | 'damaged' | undefined {
     if (error instanceof LogStartError) return 'damaged'
     throw error
   }
-}
-
-/** Its signature is for `verify` to judge: without any, a checkpoint still shows a loss. */
-function heldOf(tenant: string, note: string): HeldCheckpoint | undefined {
-  const checkpoint = parseCheckpoint(parseNote(note)?.text ?? '')
-  return checkpoint?.origin.endsWith(`/${tenant}`) === true ? { ok: true, checkpoint, tenant } : undefined
 }
 
 async function originIn(reader: StoreReader): Promise<string | undefined> {

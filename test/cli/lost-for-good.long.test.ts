@@ -38,7 +38,7 @@ async function lossy(data: string, lose: (path: string, row: StoreRow) => void):
 }
 
 for (const [how, lose] of Object.entries(LOSSES))
-  test(`an event ${how}: files of lines from any leaf on are INCOMPLETE, and a bundle that needs the event is refused by name (LOG-92 to LOG-94, A577)`, async () => {
+  test(`an event ${how}: files of lines from any leaf on are INCOMPLETE, and a bundle that needs the event is refused by name (LOG-92, LOG-93, LOG-94, A577)`, async () => {
     using folder = tempFolder()
     const data = folder.file('data')
     await lossy(data, lose)
