@@ -1,13 +1,17 @@
 /** @module `countersign proof EVENT`: prints a file that proves, offline and without our keys, that an event is in its tenant's log. */
 import { UUID_PATTERN } from '../../schemas/header.ts'
+import { lossesMember } from '../../schemas/loss.ts'
 import { NO_NOTES, openReader } from '../compose/compose-stores.ts'
 import { tilesForReading } from '../compose/compose-tiles.ts'
+import { lossesAtRest } from '../compose/log-at-rest.ts'
+import { ACKNOWLEDGED } from '../ledger/ledger-stats.ts'
 import type { Settings } from '../settings/config.ts'
 import { readOne, type StoreReader } from '../store/event-store.ts'
 import { type OfflineProof, type ProofRequest, proveFromTiles, proveOffline } from '../verify/offline-log.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { lastCheckpoint, logVerifiers, originOf, plainNote, tenantOf } from './log-place.ts'
+import { exitCodeWith } from './named-losses.ts'
 import { servedProof } from './served-log.ts'
 import { jsonLine, oneLine } from './shown.ts'
 
@@ -33,7 +37,9 @@ export async function proof(inputs: Arguments): Promise<number> {
   const found = short ?? (await proveOffline(reader.readAll(), request))
   if (!found.ok) throw new CliFailure(REASONS[found.code], EXIT.unproven)
   process.stdout.write(has('json') ? jsonLine({ tenant, event: eventId, proof: found.file }) : plainNote(found.file))
-  return EXIT.ok
+  // That other events are lost for good takes nothing from this one.
+  const losses = (await lossesAtRest(settings, reader))(tenant).filter(({ code }) => code !== ACKNOWLEDGED)
+  return exitCodeWith(lossesMember(losses) ?? [])
 }
 
 /** Builds the proof from the log file and a single event, without reading the whole store; undefined if that is not possible. */

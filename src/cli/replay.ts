@@ -3,13 +3,12 @@ import { parseJson } from '../../schemas/json.ts'
 import { type Loss, lossesText } from '../../schemas/loss.ts'
 import { RunId, runStream, Tenant } from '../../schemas/names.ts'
 import { openReader } from '../compose/compose-stores.ts'
-import { knownAtRest, type LogAtRest, logOf, openLogAtRest } from '../compose/log-at-rest.ts'
-import { lossesNoted, notedLoss } from '../compose/store-held.ts'
+import { knownAtRest, type LogAtRest, logOf, lossesBeside, openLogAtRest } from '../compose/log-at-rest.ts'
 import { lossesOfRun } from '../ledger/integrity/known-losses.ts'
 import { lostBehind } from '../ledger/integrity/lost-behind.ts'
 import type { ReplayLine } from '../ledger/ledger.ts'
 import { replayRecords } from '../ledger/read/replay.ts'
-import { fixedKeys, requireKeys } from '../settings/key-source.ts'
+import { requireKeys } from '../settings/key-source.ts'
 import { KeyFileError } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
@@ -35,8 +34,9 @@ export async function replay(inputs: Arguments): Promise<number> {
     if ((await reader.head(stream)) < 0) {
       throw new CliFailure(`there is no run ${inputs.positionals[0]} of this tenant in ${reader.url}`, EXIT.unproven)
     }
-    const noted = await lossesNoted(reader, notedLoss(inputs.settings, fixedKeys(keys)))
-    const losses = await lossesAtRest({ reader, log: logOf(reader, found), noted }, stream)
+    const log = logOf(reader, found)
+    const noted = await lossesBeside(inputs.settings, keys, reader, log)
+    const losses = await lossesAtRest({ reader, log, noted }, stream)
     const lines = replayRecords(reader.readStream(stream), stream, { ring, runKeys: createRunKeys(ring), losses })
     return await print(lines, inputs.has('json'))
   } catch (error) {

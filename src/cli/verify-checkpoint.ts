@@ -2,12 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
 import { LogStartError } from '../ledger/log/log-deps.ts'
-import { parseCheckpoint } from '../merkle/checkpoint.ts'
 import { isKeyName } from '../merkle/note-key.ts'
-import { openNote, parseNote } from '../merkle/signed-note.ts'
+import { openNote } from '../merkle/signed-note.ts'
 import { CHECKPOINTS_SUFFIX } from '../settings/places.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
-import { claimedOrigin, type HeldCheckpoint, readLogCheckpoint } from '../verify/checkpoint-check.ts'
+import { claimedOrigin, filedCheckpoint, type HeldCheckpoint, readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import type { VerifyFault } from '../verify/fault.ts'
 import type { SourceItem, SourcePages } from '../verify/source-item.ts'
 import { CliFailure, EXIT } from './failure.ts'
@@ -140,12 +139,10 @@ function heldFrom(
   { path, tenant, note }: KeptNote,
   findKey: FindReaderKey,
 ): { held?: HeldCheckpoint; fault?: VerifyFault } {
-  const text = parseNote(note)?.text ?? ''
-  const checkpoint = parseCheckpoint(text)
-  if (checkpoint === undefined || !checkpoint.origin.endsWith(`/${tenant}`))
+  const held = filedCheckpoint(tenant, note)
+  if (held === undefined)
     return { fault: { code: 'kept-checkpoint', message: `what ${path} has for ${tenant} is no checkpoint of its log` } }
-  const held: HeldCheckpoint = { ok: true, checkpoint, tenant }
-  const key = keyForNote(findKey, checkpoint.origin, note)
+  const key = keyForNote(findKey, held.checkpoint.origin, note)
   if (key === undefined) return { held }
   const opened = openNote(note, [key.verifier])
   if (opened.ok) return { held }

@@ -106,7 +106,7 @@ export async function verifyTarget(target: VerifyTarget, options: TargetOptions)
 const HELD_MAX = 10_000
 
 /**
- * If losses were acknowledged, the store is read a second time with these acknowledgements: each loss is then reported as acknowledged, and the logs are
+ * If losses were acknowledged, the store or the export is read a second time with these acknowledgements: each loss is then reported as acknowledged, and the logs are
  * followed past it.
  */
 async function withAcknowledged(
@@ -309,12 +309,17 @@ async function verifyExport({ name: path, chunks }: VerifyTarget, options: Targe
     found = { trailer, completeness }
   }
   options.onOpen?.(undefined)
-  const { checkpoint, inChain } = options
-  const judging = { onTrailer, checkpoint, inChain, findKey: verifierFinder(options) }
-  const pages: SourcePages = exportPages(once ?? createReadStream(path), judging)
-  const again = once !== undefined ? {} : { again: () => exportPages(createReadStream(path)) }
   const mayBeEmpty = (): boolean => found.trailer?.from !== undefined && found.trailer.from === found.trailer.to
-  const result = await verifyRecords(pages, { ...options, ...again, mayBeEmpty })
+  const read = (source: AsyncIterable<Uint8Array>, each: TargetOptions): Promise<VerifyResult> => {
+    const { checkpoint, inChain, acknowledged } = each
+    const judging = { onTrailer, checkpoint, inChain, acknowledged, findKey: verifierFinder(each) }
+    const again = once !== undefined ? {} : { again: () => exportPages(createReadStream(path)) }
+    return verifyRecords(exportPages(source, judging), { ...each, ...again, mayBeEmpty })
+  }
+  const result =
+    once === undefined
+      ? await withAcknowledged(options, (each) => read(createReadStream(path), each))
+      : await read(once, options)
   const left = leftUnchecked(found.trailer, options)
   return { result: left === undefined ? result : { ...result, unchecked: [...result.unchecked, left] }, ...found }
 }

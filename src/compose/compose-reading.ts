@@ -17,8 +17,7 @@ import { storeAsOf } from '../store/store-as-of.ts'
 import { auditForReading, viewsForReading } from './compose-derived.ts'
 import { copiesFor, type TakeFile } from './compose-sharing.ts'
 import { openCopies, openReader } from './compose-stores.ts'
-import { knownAtRest, logOf, openLogAtRest } from './log-at-rest.ts'
-import { lossesNoted, notedLoss } from './store-held.ts'
+import { knownAtRest, logOf, lossesBeside, openLogAtRest } from './log-at-rest.ts'
 
 export interface ReadingLedger extends AsyncDisposable {
   readonly ledger: Ledger
@@ -81,7 +80,7 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     const knownLost = await knownAtRest(reader, log, {
       isCounted,
       stops: stops?.losses,
-      noted: await lossesNoted(reader, notedLoss(settings, source)),
+      noted: await lossesBeside(settings, keys, reader, log),
     })
     let end = asOf ?? (follows ? undefined : await reader.end())
     const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, () => end ?? ''), onRead)

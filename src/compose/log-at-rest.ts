@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { LOSSES_MAX, type Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
+import { acknowledgedIn } from '../ledger/log/acknowledged-holes.ts'
 import { lateEvent } from '../ledger/log/late-events.ts'
 import { isPassedAt } from '../ledger/log/log-guard.ts'
 import { gapLoss, headKnownBy, holeLoss, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
@@ -21,6 +22,7 @@ import { logTenant, streamTenant } from '../signing/stream-tenant.ts'
 import type { Attested, Position, ReadRecord, StoreReader } from '../store/event-store.ts'
 import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
+import { lossesBehindCheckpoints } from './checkpoints-at-rest.ts'
 import { isPositionOf, lossesNoted, notedLoss } from './store-held.ts'
 
 /** `isPutBack`: the store again has events that were missing, and its derived files may lack them. */
@@ -36,6 +38,8 @@ export interface LogAtRest extends Disposable {
    * reached that do not verify.
    */
   stopsIn(store: StopReader): Promise<StopsAtRest>
+  /** Number of leaves of the tenant's log that the file knows. */
+  sizeOf(tenant: string): number
   /** Head of a stream; undefined if the file knows no event of the stream. */
   knownHead(stream: string): KnownHead | undefined
   /** The last store position that the file has reached. */
@@ -115,6 +119,7 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
       const isOneLate = (await lateEvent({ store, logStore: logs }, isSound)) !== undefined
       return { losses, isPutBack: isOneThere || isOneBack || isOneLate }
     },
+    sizeOf: (tenant) => logs.logs().find((row) => row.tenant === tenant)?.size ?? 0,
     knownHead: (stream) => headKnownBy(logs.stream(stream)),
     seen: () => logs.progress()?.position,
     attestedAfter: () => logs.progress()?.notes?.after,
@@ -123,12 +128,15 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
         for (let from = 0; from < size; from += PLACES_AT_ONCE)
           yield* logs.leafPlaces(tenant, from, Math.min(size, from + PLACES_AT_ONCE))
     },
-    lossesAt: (store, positions) =>
-      positions.flatMap((position): readonly Loss[] => {
-        const { stream, revision } = leafAt({ store, logStore: logs }, position) ?? {}
-        if (stream !== undefined) return [{ scope: 'run', code: MISSING, stream, revision }]
-        return isPassedAt({ store, logStore: logs }, position) ? [] : [gapLoss]
-      }),
+    lossesAt: (store, positions) => {
+      const isAcknowledged = acknowledgedIn(logs)
+      return positions.flatMap((position): readonly Loss[] => {
+        const leaf = leafAt({ store, logStore: logs }, position)
+        if (leaf === undefined) return isPassedAt({ store, logStore: logs }, position) ? [] : [gapLoss]
+        const { stream, revision } = leaf
+        return isAcknowledged(leaf) ? [] : [{ scope: 'run', code: MISSING, stream, revision }]
+      })
+    },
     lostEnds: async (store) => {
       const losses: Loss[] = []
       for (const row of logs.logs()) {
@@ -178,10 +186,12 @@ export function logOf(store: StoreReader, found: LogAtRest | LogUnread): LogAtRe
   return found.attestedAfter() !== undefined && store.densePositions === true ? undefined : found
 }
 
-/** Counting missing positions reads all of them; checking only the end of the store does not. */
-async function lacksPositions(store: StoreReader, isCounted: boolean): Promise<boolean> {
-  if (isCounted) return ((await store.missingPositions?.(1)) ?? []).length > 0
-  return (await store.missingEnd?.()) !== undefined
+/** Counting missing positions reads all of them, and passes those of acknowledged losses; checking only the end of the store does not. */
+async function lacksPositions(store: StoreReader, log: LogAtRest | undefined, isCounted: boolean): Promise<boolean> {
+  if (!isCounted) return (await store.missingEnd?.()) !== undefined
+  const missing = (await store.missingPositions?.(MISSING_MAX + 1)) ?? []
+  if (missing.length === 0) return false
+  return log === undefined || missing.length > MISSING_MAX || log.lossesAt(store, missing).length > 0
 }
 
 /** Losses among the last positions of the store, before its end, which costs the same for a store of any size. */
@@ -205,20 +215,34 @@ interface AtRest {
   readonly isCounted: boolean
   /** Losses at which logs stopped; absent if that was not checked. */
   readonly stops?: LossesOfTenant | undefined
-  /** Losses from the ledger's own note about events that the store had lost. */
+  /** Losses that the ledger's own note and its checkpoints show; see `lossesBeside`. */
   readonly noted: readonly Loss[]
 }
 
 /** What the files beside a store know to be lost in it, for a command that prints a part of it. */
 export async function lossesAtRest(settings: Settings, reader: StoreReader): Promise<LossesOfTenant> {
   const keys = readKeys(settings.keys)
-  if (keys === undefined) return knownAtRest(reader, undefined, { isCounted: false, noted: [] })
+  if (keys === undefined) {
+    const noted = await lossesBehindCheckpoints(settings, reader, () => 0)
+    return knownAtRest(reader, undefined, { isCounted: false, noted })
+  }
   const found = await openLogAtRest(settings.data, keys)
   using file = typeof found === 'string' ? undefined : found
   const log = logOf(reader, file ?? 'absent')
   const stops = (await log?.stopsIn(reader))?.losses
-  const noted = await lossesNoted(reader, notedLoss(settings, fixedKeys(keys)))
+  const noted = await lossesBeside(settings, keys, reader, log)
   return await knownAtRest(reader, log, { isCounted: false, stops, noted })
+}
+
+/** What the ledger's own note and its checkpoints beside the store know of, and the store lacks. */
+export async function lossesBeside(
+  settings: Settings,
+  keys: LedgerKeys,
+  reader: StoreReader,
+  log: LogAtRest | undefined,
+): Promise<readonly Loss[]> {
+  const noted = await lossesNoted(reader, notedLoss(settings, fixedKeys(keys)))
+  return [...noted, ...(await lossesBehindCheckpoints(settings, reader, (tenant) => log?.sizeOf(tenant) ?? 0))]
 }
 
 /**
@@ -231,7 +255,7 @@ export async function knownAtRest(
   log: LogAtRest | undefined,
   { isCounted, stops, noted }: AtRest,
 ): Promise<LossesOfTenant> {
-  const hasGap = await lacksPositions(store, isCounted)
+  const hasGap = await lacksPositions(store, log, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
   const attested = (isCounted && (await store.attested?.({}))) || NOTHING_ATTESTED
   const attestedTo = log?.attestedAfter()

@@ -250,10 +250,12 @@ export interface LedgerExports {
     run: string,
     read: { readonly events: number; readonly until: Position },
   ): Promise<readonly Loss[]>
-  /** The first `size` leaves of the log, which a pin has brought up to date. Throws `LogGapError` if the store has lost the last of them. */
+  /** The first `size` leaves of the log, which a pin has brought up to date. Throws `LogGapError` if the store has lost the last of them, unless that is acknowledged. */
   edgeAt(caller: Caller, size: number): Promise<PinnedEdge>
   /** Brings the log of the tenant and its checkpoint up to date. Undefined if no log is kept, or if nothing can be signed. */
   sealedPin(caller: Caller, run?: string): Promise<SealedPin | undefined>
+  /** The first event that the tenant's log continued past because its loss is acknowledged, and that the store does not have again. */
+  lostInLog(caller: Caller): Promise<Loss | undefined>
   /** The first `size` events of the tenant's log, in log order. Throws `LogGapError` if the store has lost one of them. */
   leaves(caller: Caller, size: number): AsyncIterable<readonly LedgerEvent[]>
   /** Proves how many events a run has up to the pin. Undefined if the checkpoint of the pin does not state it, or is no longer the last one. */

@@ -63,6 +63,12 @@ export function isForkOf(held: Checkpoint, record: PlacedRecord, tenant: string)
 
 export type HeldCheckpoint = Extract<ReadCheckpoint, { ok: true }>
 
+/** A checkpoint from the file beside a store, whoever signed it: even so it shows a loss. Undefined if it is none of the tenant's log. */
+export function filedCheckpoint(tenant: string, note: string): HeldCheckpoint | undefined {
+  const checkpoint = parseCheckpoint(parseNote(note)?.text ?? '')
+  return checkpoint?.origin.endsWith(`/${tenant}`) === true ? { ok: true, checkpoint, tenant } : undefined
+}
+
 /** The same pages, followed by a last page of faults where the events are fewer than, or differ from, those that the checkpoints cover. */
 export async function* withCheckpoints(
   pages: SourcePages,

@@ -10,6 +10,7 @@ import { parseStream } from '../../schemas/names.ts'
 import { fromBase64url } from '../signing/base64url.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import { decodeUtf8 } from '../signing/strict-json.ts'
+import type { AcknowledgedLosses } from './acknowledged-losses.ts'
 import { isOfArchive } from './archive-filter.ts'
 import type { HeldCheckpoint } from './checkpoint-check.ts'
 import { type Completeness, type FindLogKey, judgeCompleteness } from './export-completeness.ts'
@@ -29,6 +30,8 @@ export interface ExportOptions {
   readonly findKey?: FindLogKey | undefined
   /** Other parts of its log are checked together with it. */
   readonly inChain?: boolean | undefined
+  /** Acknowledgements that an earlier pass found in these events: the tree is followed past what they name. */
+  readonly acknowledged?: AcknowledgedLosses | undefined
 }
 
 /** Records and faults of an export, in line order. Errors of `chunks` are passed on. */
@@ -58,7 +61,7 @@ class ExportReader {
 
   constructor(options: ExportOptions) {
     this.#options = options
-    this.#tree = new ExportTree(options.checkpoint?.checkpoint)
+    this.#tree = new ExportTree(options.checkpoint?.checkpoint, options.acknowledged)
   }
 
   take(line: Line): readonly SourceItem[] {
@@ -145,6 +148,7 @@ class ExportReader {
       if (isWithin(stream, trailer.data)) continue
       faults.push(faultOf('trailer-scope', line, `is about others than the stream ${stream}`))
     }
+    this.#tree.passLost(trailer.data.tenant)
     const { checkpoint: kept, findKey, inChain } = this.#options
     const completeness = judgeCompleteness({ trailer: trailer.data, tree: this.#tree, kept, findKey, inChain })
     for (const { code, message } of completeness.faults) faults.push({ fault: { code, message } })

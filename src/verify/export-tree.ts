@@ -1,10 +1,12 @@
 /** @module The tree over a whole tenant's export: checks the claims of its trailer and of a saved checkpoint about the log. */
+import { placeText } from '../../schemas/acknowledged-loss.ts'
 import type { PartHead } from '../../schemas/export-trailer.ts'
 import type { Checkpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../merkle/hashes.ts'
-import { digestText } from '../signing/digests.ts'
+import { digestBytes, digestText } from '../signing/digests.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
+import type { AcknowledgedLosses } from './acknowledged-losses.ts'
 import { isForkOf, isLeaf } from './checkpoint-check.ts'
 import type { PlacedRecord } from './source-item.ts'
 
@@ -20,10 +22,14 @@ export class ExportTree {
   readonly #checkpoint: Checkpoint | undefined
   #keptFits: boolean | undefined
   #isForked = false
+  readonly #acknowledged: AcknowledgedLosses | undefined
+  /** Acknowledged events whose leaves were appended before a record in their places. */
+  readonly #passed = new Set<string>()
 
   /** `current`: the checkpoint that the events are compared with. */
-  constructor(current?: Checkpoint) {
+  constructor(current?: Checkpoint, acknowledged?: AcknowledgedLosses) {
     this.#checkpoint = current
+    this.#acknowledged = acknowledged
     this.#holdKept()
   }
 
@@ -51,11 +57,27 @@ export class ExportTree {
     return digestText(this.#tree.root())
   }
 
+  /** Appends the leaves of events that are acknowledged as lost and come before `next`; at the end without it. */
+  passLost(tenant: string, next?: PlacedRecord): void {
+    for (;;) {
+      const lost = this.#acknowledged?.leaf(tenant, this.size)
+      if (lost === undefined || (lost.stream === next?.stream && lost.revision === next.revision)) return
+      this.#streams.add(lost.stream)
+      this.#passed.add(placeText(lost))
+      this.#tree.append(digestBytes(lost.digest))
+      this.#holdKept()
+    }
+  }
+
   take(record: PlacedRecord): void {
     const tenant = logTenant(record.stream)
+    if (tenant !== undefined) this.passLost(tenant, record)
+    // In the place of a lost event whose leaf has been passed.
+    if (this.#passed.has(placeText(record))) return
     // In a part, most streams began earlier; the tree before the part vouches that their first events are leaves.
     if (tenant === undefined || (this.#from === undefined && !isLeaf(record, tenant, this.#streams))) return
-    this.#tree.append(leafHash(record.header))
+    const lost = this.#acknowledged?.at(record)
+    this.#tree.append(lost === undefined ? leafHash(record.header) : digestBytes(lost.digest))
     this.#holdKept()
     if (this.#checkpoint !== undefined && isForkOf(this.#checkpoint, record, tenant)) this.#isForked = true
   }

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose/compose.ts'
@@ -6,6 +6,7 @@ import { silentLog } from '../../src/ledger/effects.ts'
 import { readSettings } from '../../src/settings/config.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { drive } from '../support/run-driver.ts'
+import { rowsOf } from '../support/tamper.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('cli: an end of the store that is lost for good')
@@ -64,6 +65,11 @@ test('an older copy is all that is left: what is gone is listed and acknowledged
   assert.is(await started(data), 'started')
   const verified = await asked('verify', '--json')
   assert.is(JSON.parse(verified.stdout.trimEnd().split('\n').at(-1) ?? '').verdict, 'INCOMPLETE')
+  const file = folder.file('acme.jsonl')
+  assert.is((await asked('export', '--tenant', 'acme', '--out', file)).code, 3)
+  const read = await asked('verify', file)
+  assert.is(read.code, 3, read.stdout)
+  for (const each of [/ loss-acknowledged /, /INCOMPLETE +losses /]) assert.match(read.stdout, each)
 })
 
 test('without log.db nothing knows which events are gone: these commands are refused as a server is (LOG-73)', async () => {
@@ -73,6 +79,39 @@ test('without log.db nothing knows which events are gone: these commands are ref
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${data}/log.db${suffix}`, { force: true })
   const { code, stderr } = await runInProcess(['losses', 'list', '--tenant', 'acme', '--data', data])
   assert.ok(code !== 0 && /log\.db does not know which ones are gone/.test(stderr), stderr)
+})
+
+test('without log.db each command that reads the store says that a checkpoint beside it covers more than it holds, and ends with 3 (LOG-91, A576)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await cut(data, folder.file('early'))
+  const removed = (name: string): void => {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${data}/${name}${suffix}`, { force: true })
+  }
+  const exits = async (args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runInProcess([...args, '--tenant', 'acme', '--data', data])
+    return `${args.join(' ')}: ${code} ${/log-behind-checkpoint/.test(stdout + stderr)}`
+  }
+  const [event] = rowsOf(`${data}/store.db`).filter(({ stream }) => stream === 'run-acme.r')
+  const asked = [
+    ['checkpoint'],
+    ['replay', 'r'],
+    ['report', 'r'],
+    ['audit', 'runs'],
+    ['audit', 'events'],
+    ['integrity'],
+    ['proof', JSON.parse(String(event?.header)).id],
+    ['runs', 'list'],
+    ['tail'],
+    ['calls', 'list'],
+  ]
+  // With it, commands that are told to trust none of the files that follow the store go without it.
+  for (const args of [['integrity'], ['report', 'r'], ['audit', 'runs'], ['tail']])
+    assert.is(await exits([...args, '--trust-nothing']), `${[...args, '--trust-nothing'].join(' ')}: 3 true`)
+  for (const name of ['log.db', 'audit.db', 'views.db']) removed(name)
+  for (const args of asked) assert.is(await exits(args), `${args.join(' ')}: 3 true`)
+  writeFileSync(`${data}/store.db.checkpoints`, '{')
+  assert.is((await runInProcess(['runs', 'list', '--tenant', 'acme', '--data', data])).code, 3, 'a damaged file')
 })
 
 test.run()

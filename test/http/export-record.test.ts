@@ -26,6 +26,7 @@ function exportsOf({ exports }: Ledger): Ledger['exports'] {
     leafReading: (...asked) => exports.leafReading(...asked),
     lostBehind: (...asked) => exports.lostBehind(...asked),
     edgeAt: (...asked) => exports.edgeAt(...asked),
+    lostInLog: (...asked) => exports.lostInLog(...asked),
     sealedPin: (caller) => exports.sealedPin(caller),
     leaves: (...asked) => exports.leaves(...asked),
     streamPath: (...asked) => exports.streamPath(...asked),

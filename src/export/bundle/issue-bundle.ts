@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { lossText } from '../../../schemas/loss.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { AUDIT_QUERIES, followsFromLog } from '../../ledger/audit/audit-queries.ts'
 import type { AuditQuestion } from '../../ledger/audit/audit-reads.ts'
@@ -102,6 +103,8 @@ async function issued({ ledger, caller, elsewhere }: For, wanted: Wanted): Promi
   }
   const pinned = await pinnedFor(ledger, caller, proof === 'stream' ? query.run : undefined)
   if (pinned === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
+  const hole = pinned.stream === undefined ? await ledger.exports.lostInLog(caller) : undefined
+  if (hole !== undefined) return { ok: false, code: 'not-found', detail: `${lossText(hole)}: ${HOLED}` }
   if (question?.asOf !== undefined && question.asOf > pinned.pin.tree.size)
     return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
   const { ledgerId, exports } = ledger
@@ -152,6 +155,8 @@ const UNPROVABLE =
   'is answered by the index of the ledger alone, and a bundle proves what it leaves out: take it away here, or export in a line format'
 const NOT_OF_LOG =
   "does not follow from the tenant's log alone: the time at which a key was announced is in the ledger's own. Export the answer as jsonl or csv, which the ledger signs"
+const HOLED =
+  'what proves a part of the log holds the header of every event, and this one is gone. The bundle of a run that lost nothing (without the whole log), exports and answers in a line format are issued as before'
 const NO_CHECKPOINT =
   'there is nothing that a checkpoint covers: the log is empty or has stopped; run "countersign verify" if it holds events'
 

@@ -165,8 +165,8 @@ export interface TenantLogs {
   lostUncovered(tenant: string): Promise<readonly Loss[]>
   /** What the log knows of a stream: the minimum number of its events, and the digest of the last of them. Undefined if it knows none. */
   knownHead(stream: string): KnownHead | undefined
-  /** The current leaves and their hashes, and how far the store was followed for them. */
-  readonly leaves: Pick<LogStore, 'leaf' | 'leafOf' | 'tile' | 'progress'>
+  /** The current leaves and their hashes, how far the store was followed for them, and the acknowledged losses that the logs continued past. */
+  readonly leaves: Pick<LogStore, 'leaf' | 'leafOf' | 'tile' | 'progress' | 'holedLogs'>
   /** The last checkpoint: the signed note, with the cosignatures received so far. */
   checkpoint(tenant: string): LogAnswer<string>
   /** The last time-stamped checkpoint that the tree of `to` leaves continues; `to` defaults to the last checkpoint. */

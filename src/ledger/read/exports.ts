@@ -37,6 +37,8 @@ import type {
   SealedPin,
 } from '../ledger.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
+import { ACKNOWLEDGED } from '../ledger-stats.ts'
+import { acknowledgedIn } from '../log/acknowledged-holes.ts'
 import { LogGapError, type LogTree, type TenantLogs, type TimestampedCheckpoint } from '../log/tenant-logs.ts'
 import type { Effects } from '../ports.ts'
 import { ledgerEvent } from './parse-record.ts'
@@ -136,12 +138,27 @@ export class Exports implements LedgerExports {
     const { store, logs } = this.#deps
     const found = logs?.edgeAt(tenant, size)
     if (found === undefined) throw new RangeError('this ledger keeps no log')
-    const record = found.last && (await store.recordAt(found.last.position))
-    // Compared by place: an event whose text was damaged keeps its leaf, and readers of the log continue after it.
-    if (record?.stream !== found.last?.stream || record?.revision !== found.last?.revision)
-      throw new LogGapError(tenant, size - 1)
-    const last = record && ledgerEvent(record)
-    return { root: digestText(found.root), edge: found.hashes.map(digestText), last }
+    const edge = { root: digestText(found.root), edge: found.hashes.map(digestText) }
+    const isAcknowledged = acknowledgedIn(logs?.leaves)
+    for (let index = size - 1; ; index -= 1) {
+      const leaf = logs?.leaves.leaf(tenant, index)
+      const record = leaf && (await store.recordAt(leaf.position))
+      // Compared by place: an event whose text was damaged keeps its leaf, and readers of the log continue after it.
+      if (record?.stream === leaf?.stream && record?.revision === leaf?.revision)
+        return { ...edge, last: record && ledgerEvent(record) }
+      if (leaf === undefined || !isAcknowledged(leaf)) throw new LogGapError(tenant, index)
+    }
+  }
+
+  async lostInLog({ tenant }: Caller): Promise<Loss | undefined> {
+    const { logs } = this.#deps
+    for (const hole of logs?.leaves.holedLogs().find((row) => row.tenant === tenant)?.holes ?? [])
+      for (let { revision } = hole; revision <= (hole.to ?? hole.revision); revision += 1) {
+        const { stream } = hole
+        const found = await logs?.lostAt({ tenant, stream, revision })
+        if (found?.kind !== 'not-lost') return { scope: 'run', code: ACKNOWLEDGED, stream, revision }
+      }
+    return undefined
   }
 
   async sealedPin({ tenant }: Caller, run?: string): Promise<SealedPin | undefined> {

@@ -40,7 +40,8 @@ test('an index that lacks an event of the log has the first one named that the s
     const row = logStore.leaf(of, index)
     return row && index === 2 ? { ...row, eventId: LOST_EVENT_ID } : row
   }
-  const leaves = { leaf, leafOf: logStore.leafOf, tile: logStore.tile, progress: logStore.progress }
+  const { leafOf, tile, progress, holedLogs } = logStore
+  const leaves = { leaf, leafOf, tile, progress, holedLogs }
   const holed = logBeside({ store: lacking, logs: { ...logs, leaves }, sealer })
   await holed.compare(tenant, size, without(2))
   assert.is(found.length, 3, 'what is acknowledged as lost is not named once more')

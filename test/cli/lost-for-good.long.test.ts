@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openLedger } from '../../src/compose/compose.ts'
+import { silentLog } from '../../src/ledger/effects.ts'
+import { readSettings } from '../../src/settings/config.ts'
+import { runInProcess } from '../support/in-process-command.ts'
+import { drive } from '../support/run-driver.ts'
+import { rowsOf, type StoreRow, tamper } from '../support/tamper.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const test = suite('cli: what leaves a ledger with a loss that was acknowledged')
+
+const LOSSES: Readonly<Record<string, (path: string, row: StoreRow) => void>> = {
+  'is gone': (path, { position }) =>
+    tamper(path, (db) => db.prepare('DELETE FROM events WHERE position = ?').run(position)),
+  'is altered': (path, { position }) =>
+    tamper(path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1}', position)),
+}
+
+const PLACE = ['--stream', 'run-acme.two', '--revision', '1']
+
+/** Two runs, all of which a checkpoint covers; the second one then loses an event. */
+async function lossy(data: string, lose: (path: string, row: StoreRow) => void): Promise<void> {
+  const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+  {
+    await using opened = await openLedger(settings, silentLog)
+    for (const id of ['one', 'two']) {
+      const run = drive(opened, id, { tenant: 'acme', actor: 'alice' })
+      await run.start({})
+      for (const n of [1, 2, 3]) await run.hand('a', { n })
+    }
+    await opened.ledger.logs?.publish()
+  }
+  const row = rowsOf(`${data}/store.db`).find((each) => each.stream === 'run-acme.two' && each.revision === 1)
+  if (row === undefined) throw new Error('no event')
+  lose(`${data}/store.db`, row)
+}
+
+for (const [how, lose] of Object.entries(LOSSES))
+  test(`an event ${how}: files of lines from any leaf on are INCOMPLETE, and a bundle that needs the event is refused by name (LOG-92, LOG-93, LOG-94, A577)`, async () => {
+    using folder = tempFolder()
+    const data = folder.file('data')
+    await lossy(data, lose)
+    const asked = (...args: readonly string[]) => runInProcess([...args, '--tenant', 'acme', '--data', data])
+    const acknowledged = await asked('losses', 'acknowledge', ...PLACE, '--reason', 'no copy')
+    assert.is(acknowledged.code, 0, acknowledged.stderr)
+    const check = (file: string) => runInProcess(['verify', file, '--data', data])
+    const file = folder.file('all.jsonl')
+    assert.is((await asked('export', '--out', file)).code, 3)
+    const whole = await check(file)
+    assert.is(whole.code, 3, whole.stdout)
+    assert.match(whole.stdout, /run-acme\.two @ 1 +loss-acknowledged/)
+    for (let from = 0; from <= 12; from += 1) {
+      const part = folder.file(`from-${from}.jsonl`)
+      const { code, stderr } = await asked('export', '--from', String(from), '--out', part)
+      assert.is(code, 3, `from leaf ${from}: ${stderr}`)
+      const { code: found, stdout } = await check(part)
+      assert.is(found, 3, `from leaf ${from}: ${stdout}`)
+    }
+    const refused = [
+      ['export'],
+      ['export', '--since', '2130-01-01T00:00:00.000Z'],
+      ['export', '--run', 'one', '--whole-log'],
+      ['audit', 'runs'],
+      ['audit', 'events'],
+    ]
+    for (const [at, args] of refused.entries()) {
+      const tar = folder.file(`${at}.tar`)
+      const { code, stderr } = await asked(...args, '--bundle', tar)
+      assert.is(code, 3, `${args.join(' ')}: ${stderr}`)
+      assert.match(stderr, /run-acme\.two @ 1 is lost for good/)
+      assert.not(existsSync(tar))
+    }
+    const replayed = await Promise.all(['one', 'two'].map(async (run) => (await asked('replay', run)).code !== 0))
+    assert.equal(replayed, [false, true], 'the replay of the other run is VERIFIED (LOG-65)')
+    const one = folder.file('one.tar')
+    assert.is((await asked('export', '--run', 'one', '--bundle', one)).code, 0)
+    assert.is((await check(one)).code, 0, 'the other run is proven as before')
+  })
+
+test.run()
