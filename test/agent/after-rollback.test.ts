@@ -30,6 +30,29 @@ function rolledBack(cs: Countersign) {
   }
 }
 
+/** The documents of a saga of one step that is done, and of which only its check can tell, and one that may fail; `undone` is what the step's check is for. */
+function checked(
+  cs: Countersign,
+  { fails, onUnknown }: { fails: boolean; onUnknown: 'retry' | 'in-doubt' },
+  done: Set<string>,
+) {
+  const pay = cs.tool({
+    name: 'pay',
+    onUnknown,
+    execute: (_: null, { idempotencyKey }: { idempotencyKey: string }) => done.add(idempotencyKey).size,
+    check: (_, { idempotencyKey }) => (done.has(idempotencyKey) ? { done: true, result: done.size } : { done: false }),
+    compensate: () => 1,
+  })
+  const end = cs.tool({
+    name: 'end',
+    effects: 'none',
+    execute: () => {
+      if (fails) throw new Error('no')
+    },
+  })
+  return (run: Run<null>) => run.saga([{ tool: pay, args: null }, { tool: end }])
+}
+
 for (const { name, open } of HOMES) {
   const after = suite(`after a rollback ${name}`)
 
@@ -52,6 +75,57 @@ for (const { name, open } of HOMES) {
         }
       },
     )
+
+  for (const fails of [false, true])
+    for (const onUnknown of ['retry', 'in-doubt'] as const)
+      after(
+        `A563 the document of a step that a check settled is that of its record (${onUnknown}${fails ? ', undone' : ''})`,
+        async () => {
+          await using home = await open()
+          const done = new Set<string>()
+          const carry = (cs: Countersign) =>
+            cs.run({ id: 'x', name: 'x', input: null }, checked(cs, { fails, onUnknown }, done))
+          // Start, claim, and the outcome, which does not arrive.
+          await shortLife(home, { at: 3, lastArrives: false }, carry)
+          assert.is(done.size, 1)
+          const document = await carry(home.process())
+          const [step] = document.steps
+          assert.is(step?.status, fails ? 'compensated' : 'succeeded')
+          assert.is(step?.attempts, 1)
+          assert.ok(step?.startedAt !== undefined && step.endedAt !== undefined && step.callId !== undefined)
+          const again = home.process()
+          const body = checked(again, { fails, onUnknown }, done)
+          assert.equal((await again.replay('x', body)).output, document)
+        },
+      )
+
+  after('A563 the document of a step in doubt is that of its record', async () => {
+    await using home = await open()
+    const body = (cs: Countersign) => {
+      const hangs = cs.tool({
+        name: 'hangs',
+        execute: () => new Promise(() => {}),
+        timeout: 5,
+        onUnknown: 'in-doubt',
+        compensate: 'not-needed',
+      })
+      return (run: Run<null>) => run.saga([{ tool: hangs }])
+    }
+    const seen: unknown[] = []
+    for (const way of ['run', 'replay'] as const) {
+      const cs = home.process()
+      const carry = async (run: Run<null>) => {
+        seen.push(await body(cs)(run))
+        return null
+      }
+      // The call in doubt keeps the run open.
+      await (way === 'run' ? cs.run({ id: 'x', name: 'x', input: null }, carry) : cs.replay('x', carry)).catch(
+        () => undefined,
+      )
+    }
+    assert.is(seen.length, 2)
+    assert.equal(seen[1], seen[0])
+  })
 
   after.run()
 }
