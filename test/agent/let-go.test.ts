@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
-import { HOMES, LONG_MS } from './homes.ts'
+import { codeOf, HOMES, LONG_MS, rejection, type TestHome } from './homes.ts'
 
 const hangs = (): Promise<never> => new Promise(() => {})
 const WAYS = {
@@ -26,6 +26,15 @@ function racing(cs: Countersign, how: keyof typeof WAYS, place: 'branch' | 'call
     await tell()
     return 'end'
   }
+}
+
+async function hasRollback({ connection }: TestHome): Promise<boolean> {
+  try {
+    for await (const { type } of connection.events('x', 'CompensationStarted')) return type !== ''
+  } catch {
+    // The run has not begun.
+  }
+  return false
 }
 
 for (const { name, open } of HOMES) {
@@ -56,6 +65,56 @@ for (const { name, open } of HOMES) {
         const again = home.process()
         assert.is((await again.replay('x', racing(again, how, place))).output, 'end')
       })
+
+  for (const what of ['tool', 'checked', 'child'] as const)
+    letGo(`A565 a run that threw beside a ${what} under way replays once a resume has rolled it back`, async () => {
+      await using home = await open()
+      const seen: string[] = []
+      const bodyOf = (cs: Countersign) => {
+        const slow = cs.tool(hangs, {
+          name: 'slow',
+          compensate: () => 1,
+          onUnknown: 'retry',
+          ...(what === 'checked' && { check: () => ({ done: false as const }) }),
+        })
+        const quick = cs.tool(async () => 1, { name: 'quick', compensate: 'not-needed' })
+        return async (_: Run<null>): Promise<null> => {
+          const going = what === 'child' ? cs.run({ name: 'child' }, () => slow()) : slow()
+          going.catch(() => undefined)
+          await quick()
+          seen.push('throws')
+          throw new TypeError('the end')
+        }
+      }
+      const killed = home.process()
+      killed.run({ id: 'x', name: 'x', input: null }, bodyOf(killed)).catch(() => undefined)
+      while (!(await hasRollback(home))) await new Promise((resolve) => setTimeout(resolve, 5))
+      home.clock.nowMs += LONG_MS
+      const next = home.process()
+      await rejection(next.run({ id: 'x', name: 'x', input: null }, bodyOf(next)))
+      const again = home.process()
+      const { error } = await again.replay('x', bodyOf(again))
+      assert.is((error as Error).message, 'the end')
+      assert.equal(seen, ['throws', 'throws'])
+    })
+
+  letGo('A565 code that waits for what had no outcome when it threw has diverged', async () => {
+    await using home = await open()
+    const bodyOf = (cs: Countersign, waits: boolean) => {
+      const slow = cs.tool(hangs, { name: 'slow', compensate: () => 1, onUnknown: 'retry' })
+      return async (_: Run<null>): Promise<null> => {
+        const going = slow()
+        going.catch(() => undefined)
+        await (waits ? going : new Promise((resolve) => setTimeout(resolve, 20)))
+        throw new TypeError('the end')
+      }
+    }
+    const killed = home.process()
+    killed.run({ id: 'x', name: 'x', input: null }, bodyOf(killed, false)).catch(() => undefined)
+    while (!(await hasRollback(home))) await new Promise((resolve) => setTimeout(resolve, 5))
+    const again = home.process()
+    assert.is(codeOf(await rejection(again.replay('x', bodyOf(again, true)))), 'call-in-doubt')
+  })
 
   letGo.run()
 }

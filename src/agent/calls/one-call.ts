@@ -222,6 +222,7 @@ export class OneCall {
   /** A replay has reached a call whose outcome is not recorded. */
   async #notInRecord(match: HistoryMatch | undefined): Promise<never> {
     const { session } = this.#identity.execution
+    if (session.history?.endsBefore(this.#identity, match) === true) return this.#underWayAtTheEnd(match)
     if (match?.kind === 'open') {
       this.#left = match
       if (match.seen) this.#noteOpen()
@@ -235,6 +236,22 @@ export class OneCall {
     this.#turn.live()
     await session.mayGoLive(this.#identity.execution, this.#work)
     throw session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
+  }
+
+  /** The code that this call runs beside ends by a throw, and nobody has heard of its outcome: neither does a replay. */
+  async #underWayAtTheEnd(match: HistoryMatch | undefined): Promise<never> {
+    const { session, ancestors: callers } = this.#identity.execution
+    const { tool, spec } = this.#identity
+    const callId = match?.kind === 'open' ? match.call.callId : ''
+    const fault = (): Error =>
+      match?.kind === 'open'
+        ? new InDoubt({ tool: spec.name, callId, runId: session.runId })
+        : (session.history?.unknown(this.#identity) ?? new TypeError(`${tool} is in a record`))
+    this.#turn.live()
+    await session.order.hold({ isUnmade: () => true, fault, callers, signal: session.signal }).catch((never) => {
+      throw session.halt(never)
+    })
+    return new Promise<never>(() => undefined)
   }
 
   get #work(): NewWork {

@@ -167,6 +167,12 @@ export class RecordedHistory {
     })
   }
 
+  /** Whether the code had ended by a throw before this recorded call had an outcome that it could see. */
+  endsBefore(request: Pick<RequestedCall, 'phase' | 'key'>, match: HistoryMatch | undefined): boolean {
+    if (!this.run.rollbacks.some(({ scope }) => scope === undefined)) return false
+    return match?.kind === 'open' ? !match.seen : match?.kind === 'nothing' && this.#callOf(request) !== undefined
+  }
+
   /** Whether the record holds calls in or below this scope. */
   holdsWithin(scope: string): boolean {
     return [...this.run.calls.values()].some((call) => isCovered(scope, call.scope))
