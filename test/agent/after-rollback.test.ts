@@ -58,7 +58,7 @@ for (const { name, open } of HOMES) {
 
   for (const input of [false, true])
     after(
-      `A562 a step after a saga that was rolled back is after its rollback (${input ? 'a run in it' : 'a tool'})`,
+      `A562 a step after a saga that was rolled back is after its rollback (RUN-264, ${input ? 'a run in it' : 'a tool'})`,
       async () => {
         await using home = await open()
         const whole = home.process()
@@ -79,7 +79,7 @@ for (const { name, open } of HOMES) {
   for (const fails of [false, true])
     for (const onUnknown of ['retry', 'in-doubt'] as const)
       after(
-        `A563 the document of a step that a check settled is that of its record (${onUnknown}${fails ? ', undone' : ''})`,
+        `A563 the document of a step that a check settled is that of its record (RUN-265, ${onUnknown}${fails ? ', undone' : ''})`,
         async () => {
           await using home = await open()
           const done = new Set<string>()
@@ -99,7 +99,7 @@ for (const { name, open } of HOMES) {
         },
       )
 
-  after('A563 the document of a step in doubt is that of its record', async () => {
+  after('A563 the document of a step in doubt is that of its record (RUN-265)', async () => {
     await using home = await open()
     const body = (cs: Countersign) => {
       const hangs = cs.tool({

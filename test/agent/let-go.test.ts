@@ -42,7 +42,7 @@ for (const { name, open } of HOMES) {
 
   for (const place of ['branch', 'call', 'step'] as const)
     for (const how of ['check', 'retry'] as const)
-      letGo(`A564 what a ${place} let go of ends with the run that is resumed (${how})`, async () => {
+      letGo(`A564 what a ${place} let go of ends with the run that is resumed (RUN-263, ${how})`, async () => {
         await using home = await open()
         const carry = (cs: Countersign) => cs.run({ id: 'x', name: 'x', input: null }, racing(cs, how, place))
         // Its end never comes: the process is killed as it waits for that of the slow call.
@@ -67,38 +67,41 @@ for (const { name, open } of HOMES) {
       })
 
   for (const what of ['tool', 'checked', 'child'] as const)
-    letGo(`A565 a run that threw beside a ${what} under way replays once a resume has rolled it back`, async () => {
-      await using home = await open()
-      const seen: string[] = []
-      const bodyOf = (cs: Countersign) => {
-        const slow = cs.tool(hangs, {
-          name: 'slow',
-          compensate: () => 1,
-          onUnknown: 'retry',
-          ...(what === 'checked' && { check: () => ({ done: false as const }) }),
-        })
-        const quick = cs.tool(async () => 1, { name: 'quick', compensate: 'not-needed' })
-        return async (_: Run<null>): Promise<null> => {
-          const going = what === 'child' ? cs.run({ name: 'child' }, () => slow()) : slow()
-          going.catch(() => undefined)
-          await quick()
-          seen.push('throws')
-          throw new TypeError('the end')
+    letGo(
+      `A565 a run that threw beside a ${what} under way replays once a resume has rolled it back (RUN-266)`,
+      async () => {
+        await using home = await open()
+        const seen: string[] = []
+        const bodyOf = (cs: Countersign) => {
+          const slow = cs.tool(hangs, {
+            name: 'slow',
+            compensate: () => 1,
+            onUnknown: 'retry',
+            ...(what === 'checked' && { check: () => ({ done: false as const }) }),
+          })
+          const quick = cs.tool(async () => 1, { name: 'quick', compensate: 'not-needed' })
+          return async (_: Run<null>): Promise<null> => {
+            const going = what === 'child' ? cs.run({ name: 'child' }, () => slow()) : slow()
+            going.catch(() => undefined)
+            await quick()
+            seen.push('throws')
+            throw new TypeError('the end')
+          }
         }
-      }
-      const killed = home.process()
-      killed.run({ id: 'x', name: 'x', input: null }, bodyOf(killed)).catch(() => undefined)
-      while (!(await hasRollback(home))) await new Promise((resolve) => setTimeout(resolve, 5))
-      home.clock.nowMs += LONG_MS
-      const next = home.process()
-      await rejection(next.run({ id: 'x', name: 'x', input: null }, bodyOf(next)))
-      const again = home.process()
-      const { error } = await again.replay('x', bodyOf(again))
-      assert.is((error as Error).message, 'the end')
-      assert.equal(seen, ['throws', 'throws'])
-    })
+        const killed = home.process()
+        killed.run({ id: 'x', name: 'x', input: null }, bodyOf(killed)).catch(() => undefined)
+        while (!(await hasRollback(home))) await new Promise((resolve) => setTimeout(resolve, 5))
+        home.clock.nowMs += LONG_MS
+        const next = home.process()
+        await rejection(next.run({ id: 'x', name: 'x', input: null }, bodyOf(next)))
+        const again = home.process()
+        const { error } = await again.replay('x', bodyOf(again))
+        assert.is((error as Error).message, 'the end')
+        assert.equal(seen, ['throws', 'throws'])
+      },
+    )
 
-  letGo('A565 code that waits for what had no outcome when it threw has diverged', async () => {
+  letGo('A565 code that waits for what had no outcome when it threw has diverged (RUN-266)', async () => {
     await using home = await open()
     const bodyOf = (cs: Countersign, waits: boolean) => {
       const slow = cs.tool(hangs, { name: 'slow', compensate: () => 1, onUnknown: 'retry' })

@@ -7,7 +7,7 @@ import { codeOf, HOMES, rejection } from './homes.ts'
 const openHome = (HOMES[0] as (typeof HOMES)[number]).open
 const misplaced = suite('misplaced options')
 
-misplaced('A566 the function of a run is a function, and its options come before it (RUN-163)', async () => {
+misplaced('A566 the function of a run is a function, and its options come before it (RUN-163, RUN-267)', async () => {
   await using ledger = await openHome()
   const cs = ledger.process()
   const run = cs.run as (...given: unknown[]) => Promise<unknown>
