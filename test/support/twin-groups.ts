@@ -121,6 +121,7 @@ const saga: PartOf = ({ which, see, tool, world, text, gives }) => {
   ]
   return async (run) => {
     see('saga', await run.saga(chosen(ways, which) as never))
+    see('id', (await run.uuid()).length)
     see('after', await act('after'))
   }
 }

@@ -328,6 +328,7 @@ function sagaOf(step: Extract<Step, { kind: 'saga' }>, { cs, i, options, act, se
   return async (run: Run<unknown>): Promise<void> => {
     const document = await run.saga([{ tool: first, args: [structuredClone(step.arg)] }, { tool: second }])
     see('saga', document)
+    see('id', await run.uuid())
   }
 }
 

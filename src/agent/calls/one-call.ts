@@ -31,13 +31,15 @@ import { type Claimed, claimedIn, underLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
 import { parseArguments } from './parse-arguments.ts'
 import { recordedResult } from './recorded-result.ts'
-import { resolveDoubt } from './resolve-doubt.ts'
+import { type DoubtResolution, resolveDoubt } from './resolve-doubt.ts'
 import { resultNotRecorded, type Step, servedStep, succeededStep } from './served-step.ts'
 import { endIn, type RecordedEnd, type Settling, StepNotTaken, settled, settleSuccess } from './settle.ts'
 import { inFull, reservedFor, usedBy } from './spending.ts'
 import { mayRunUnclaimed, StepClaim } from './step-claim.ts'
 import type { CallContext } from './tool-options.ts'
 import type { ToolSpec } from './tool-spec.ts'
+
+type Open = Extract<HistoryMatch, { kind: 'open' }>
 
 interface Asked {
   readonly trace: CallTrace
@@ -56,8 +58,9 @@ export class OneCall {
   readonly #spec: ToolSpec
   readonly #going: Going
   #args: unknown
-  /** Id of a call that an earlier process claimed and whose outcome is unknown. */
-  #doubtful: string | undefined
+  /** A call that an earlier process claimed and whose outcome is unknown. */
+  #doubtful: Open | undefined
+  #left: Open | undefined
   #reserved: ClaimCall['reserve']
   #ownerWait: OwnerWait | undefined
   #approvalWait: ApprovalWait | undefined
@@ -157,7 +160,8 @@ export class OneCall {
         if (match?.kind !== 'open') await reservedFor(this.#spec, this.#args)
         return this.#notInRecord(match)
       }
-      this.#doubtful = match?.kind === 'open' ? match.call.callId : undefined
+      this.#doubtful = match?.kind === 'open' ? match : undefined
+      this.#left = this.#doubtful
       if (match?.kind === 'open') this.#isClaimed = true
       this.#turn.live()
       return undefined
@@ -190,23 +194,38 @@ export class OneCall {
 
   /** Runs the tool's `check`, if it has one, before a call of an earlier process is repeated, even if a repeat would be safe. */
   async #checked(): Promise<Step | undefined> {
-    const callId = this.#doubtful
+    const { callId } = this.#doubtful?.call ?? {}
     this.#doubtful = undefined
     if (callId === undefined || this.#spec.check === undefined || this.#spec.onUnknown !== 'retry') return undefined
     const { session } = this.#identity.execution
     const { connection } = liveOf(session)
     const call = { runId: session.runId, callId, recordedArgs: this.#identity.args }
     const cleared = await resolveDoubt(connection, this.#spec, call)
-    if (cleared.kind !== 'executed') return undefined
-    this.#turn.answered(cleared.answer)
-    return { kind: 'value', value: cleared.result }
+    return cleared.kind === 'executed' ? this.#found(callId, cleared) : undefined
+  }
+
+  /** The check of the tool has found the outcome of an attempt that an earlier process left: its times and its number are those of the record. */
+  #found(callId: string, { answer, result }: Extract<DoubtResolution, { kind: 'executed' }>): Step {
+    this.#note(callId, { attempts: 0 })
+    this.#noteOpen()
+    this.#ended(endIn(answer))
+    return { kind: 'value', value: result }
+  }
+
+  #noteOpen(): void {
+    if (this.#left === undefined) return
+    const { call, attempt, attempts } = this.#left
+    this.#note(call.callId, { attempts, ...(attempt && { startedAt: attempt.claimedAt }) })
+    if (attempt?.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
   }
 
   /** A replay has reached a call whose outcome is not recorded. */
   async #notInRecord(match: HistoryMatch | undefined): Promise<never> {
     const { session } = this.#identity.execution
+    if (session.history?.endsBefore(this.#identity, match) === true) return this.#underWayAtTheEnd(match)
     if (match?.kind === 'open') {
-      this.#note(match.call.callId, { attempts: match.seen ? 1 : 0 })
+      this.#left = match
+      if (match.seen) this.#noteOpen()
       const { outcome } = match.call.attempts.at(-1) ?? {}
       const reason = outcome?.kind === 'unknown' ? outcome.reason : undefined
       const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId, runId: session.runId, reason })
@@ -217,6 +236,22 @@ export class OneCall {
     this.#turn.live()
     await session.mayGoLive(this.#identity.execution, this.#work)
     throw session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
+  }
+
+  /** The code that this call runs beside ends by a throw, and nobody has heard of its outcome: neither does a replay. */
+  async #underWayAtTheEnd(match: HistoryMatch | undefined): Promise<never> {
+    const { session, ancestors: callers } = this.#identity.execution
+    const { tool, spec } = this.#identity
+    const callId = match?.kind === 'open' ? match.call.callId : ''
+    const fault = (): Error =>
+      match?.kind === 'open'
+        ? new InDoubt({ tool: spec.name, callId, runId: session.runId })
+        : (session.history?.unknown(this.#identity) ?? new TypeError(`${tool} is in a record`))
+    this.#turn.live()
+    await session.order.hold({ isUnmade: () => true, fault, callers, signal: session.signal }).catch((never) => {
+      throw session.halt(never)
+    })
+    return new Promise<never>(() => undefined)
   }
 
   get #work(): NewWork {
@@ -299,9 +334,11 @@ export class OneCall {
         callId,
         recordedArgs: this.#identity.args,
       })
-      if (cleared.kind !== 'in-doubt') this.#turn.answered(cleared.answer)
-      if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
-      if (cleared.kind === 'not-executed') return { kind: 'again' }
+      if (cleared.kind === 'executed') return this.#found(callId, cleared)
+      if (cleared.kind === 'not-executed') {
+        this.#turn.answered(cleared.answer)
+        return { kind: 'again' }
+      }
       this.#turn.refused(revision)
       const doubt = new InDoubt({ tool: this.#spec.name, callId, runId: session.runId }, { cause: refusal })
       // On a resume, the doubt must be resolved before the run continues.
@@ -490,7 +527,7 @@ export class OneCall {
     const call = { runId: session.runId, callId, recordedArgs: this.#identity.args }
     this.#turn.live()
     const cleared = await resolveDoubt(liveOf(session).connection, this.#spec, call)
-    this.#turn.answered(cleared.kind === 'in-doubt' ? answer : cleared.answer)
+    this.#ended(endIn(cleared.kind === 'in-doubt' ? answer : cleared.answer))
     if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
     if (cleared.kind === 'not-executed')
       return { kind: 'failed', error: cause, failure: { message: reason, code: 'outcome-unknown' }, live: true }

@@ -119,7 +119,7 @@ const ORDER =
 const USUAL: readonly string[] = [
   'the code was changed since: ask run.patched(id) at the change, or resume with the code of then',
   'something read outside of the run (Math.random(), a time, a file, the environment): use run.now(), run.uuid(), run.once(name, fn)',
-  'an order that no record fixes (setTimeout, an event, Promise.race over a promise of your own): use run.sleep() for setTimeout, and make a call or run.once(name, fn) of what is raced; what comes of those is handed over in the order of the record',
+  'an order that no record fixes (setTimeout, an event, Promise.race over a promise of your own, or over run.context(), run.calls() or run.budget()): use run.sleep() for setTimeout, and make a call or run.once(name, fn) of what is raced; what comes of those is handed over in the order of the record',
 ]
 
 /** Whether two JSON texts encode the same value with a different order of members. */

@@ -44,7 +44,15 @@ export type HistoryMatch =
       readonly attempts: number
     }
   /** Claimed, with an unknown outcome; `seen`: the process that made the call reported the outcome as unknown. */
-  | { readonly kind: 'open'; readonly call: RecordedCall; readonly seen: boolean; readonly after?: number }
+  | {
+      readonly kind: 'open'
+      readonly call: RecordedCall
+      readonly attempt: RecordedAttempt | undefined
+      readonly seen: boolean
+      readonly after?: number
+      /** As of an outcome. */
+      readonly attempts: number
+    }
   /** The budget or an approver refused the call; `after`: how many events the record held with the refusal. */
   | { readonly kind: 'refused'; readonly refusal: Problem; readonly after: number }
   | { readonly kind: 'nothing' }
@@ -153,6 +161,20 @@ export class RecordedHistory {
     return divergenceOf({ message, recorded: undefined, asked: actual }, details, this.#code, stack)
   }
 
+  /** Whether the record holds calls without an outcome. */
+  get holdsOpen(): boolean {
+    return [...this.run.calls.values()].some(({ attempts }) => {
+      const { outcome } = attempts.at(-1) ?? {}
+      return outcome === undefined || outcome.kind === 'unknown'
+    })
+  }
+
+  /** Whether the code had ended by a throw before this recorded call had an outcome that it could see. */
+  endsBefore(request: Pick<RequestedCall, 'phase' | 'key'>, match: HistoryMatch | undefined): boolean {
+    if (!this.run.rollbacks.some(({ scope }) => scope === undefined)) return false
+    return match?.kind === 'open' ? !match.seen : match?.kind === 'nothing' && this.#callOf(request) !== undefined
+  }
+
   /** Whether the record holds calls in or below this scope. */
   holdsWithin(scope: string): boolean {
     return [...this.run.calls.values()].some((call) => isCovered(scope, call.scope))
@@ -204,9 +226,10 @@ export class RecordedHistory {
       const attempt = call.attempts[index]
       const recorded = attempt?.outcome
       const last = index === call.attempts.length - 1
-      if (attempt === undefined || recorded === undefined) return { kind: 'open', call, seen: false }
+      const open = { kind: 'open', call, attempt, attempts: index + 1 - first } as const
+      if (attempt === undefined || recorded === undefined) return { ...open, seen: false }
       if (recorded.kind === 'unknown' && last)
-        return { kind: 'open', call, seen: recorded.seen, ...(attempt.endedAfter && { after: attempt.endedAfter }) }
+        return { ...open, seen: recorded.seen, ...(attempt.endedAfter && { after: attempt.endedAfter }) }
       const outcome = servedAs(recorded)
       if (recorded.kind !== 'succeeded') this.#servedAttempts.set(call.callId, index + 1)
       if (outcome !== undefined) return { kind: 'outcome', call, attempt, outcome, attempts: index + 1 - first }

@@ -22,6 +22,8 @@ export async function runStep(
   const { session } = execution
   session.mustBeActive()
   checkStep(agent, options)
+  if (typeof x !== 'function' && (typeof x !== 'object' || x === null))
+    throw new AgentError('invalid-option', `run.step: what carries ${agent} out is a function or an agent`)
   mustNotBeBranch(execution, agent)
   const repairs = repairsOf(options)
   const manifest = manifestOf(options)

@@ -3,12 +3,14 @@
 import { NAME_MAX_CHARS, TAGS_MAX } from '../../../schemas/value-forms.ts'
 import { LEASE } from '../calls/check-tool.ts'
 import type { ToolOptions } from '../calls/tool-options.ts'
+import { AgentError } from '../errors.ts'
 import {
   amount,
   aName,
   anObject,
   anything,
   aSignal,
+  callable,
   chars,
   checkOptions,
   either,
@@ -59,6 +61,17 @@ export function checkRun(method: 'run' | 'saga' | 'branch', options: object): vo
   checkOptions(`cs.${method}`, options, rules)
 }
 
+/** Validates the function that is the code of a run. Throws `invalid-option`. */
+export function checkBody(method: 'run' | 'replay' | 'branch', body: unknown): void {
+  checkOptions(`cs.${method}`, { body }, { body: callable }, ['body'])
+}
+
+/** Options come before the function, unlike those of `cs.tool`. Throws `invalid-option`. */
+export function checkNothingFollows(more: unknown): void {
+  if (more === undefined) return
+  throw new AgentError('invalid-option', 'cs.run: options come before the function: cs.run(options, fn)')
+}
+
 const START: OptionRules<StartOptions> = {
   id: RUN.id,
   tags: RUN.tags,
@@ -74,6 +87,12 @@ export function checkStart(options: object): void {
 
 const VALUE: OptionRules<Pick<ToolOptions, 'leaseMs' | 'effects'>> = { leaseMs: LEASE, effects: oneOf('none') }
 const SAGA: OptionRules<{ readonly name: string }> = { name: aName }
+
+/** Validates the function and the options of `run.once`. Throws `invalid-option`. */
+export function checkOnce(fn: unknown, options: unknown): void {
+  checkOptions('run.once', { fn }, { fn: callable }, ['fn'])
+  checkValue('once', options)
+}
 
 /** Validates the options of `run.once`, `run.now` and `run.uuid`. Throws `invalid-option`. */
 export function checkValue(method: string, options: unknown = {}): void {

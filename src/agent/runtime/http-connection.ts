@@ -1,7 +1,7 @@
 /** @module The connection to a ledger behind HTTP. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Client, CommandOptions, Recorded } from '../../client/client.ts'
-import type { BatchItem } from '../../client/commands.ts'
+import type { BatchItem, Command } from '../../client/commands.ts'
 import { codeOf, LedgerError } from '../../client/errors.ts'
 import { ownProcess } from '../../resources/process-identity.ts'
 import { type Connection, ownedBy, type Problem, type Reply, tracedItem } from './connection.ts'
@@ -21,7 +21,9 @@ export function httpConnection(client: Client, owner = ownProcess()): Connection
   return {
     place: client.url,
     execute: (runId, command, { idempotencyKey, traceparent = traceparentHere() } = {}) =>
-      replyTo(() => client.execute(runId, ownedBy(owner, command), commandOptions(idempotencyKey, traceparent))),
+      replyTo(command, () =>
+        client.execute(runId, ownedBy(owner, command), commandOptions(idempotencyKey, traceparent)),
+      ),
     batch: async (runId, commands) => {
       const items = commands.map(({ command, traceparent }) => tracedItem(runId, ownedBy(owner, command), traceparent))
       const replies: Reply[] = []
@@ -87,10 +89,10 @@ async function portionReplies(client: Client, items: readonly BatchItem[]): Prom
   // A single command may be as large as the largest value, so it is not sent as a batch.
   if (others.length === 0) {
     const { runId, command, traceparent } = first
-    return [await replyTo(() => client.execute(runId, command, commandOptions(undefined, traceparent)))]
+    return [await replyTo(command, () => client.execute(runId, command, commandOptions(undefined, traceparent)))]
   }
   try {
-    return (await client.batch(items)).map(({ status, body }) => itemReply(status, body))
+    return (await client.batch(items)).map(({ status, body }, i) => itemReply(items[i]?.command, status, body))
   } catch (error) {
     if (!(error instanceof LedgerError) || error.status >= UNABLE) throw error
     const { problem, status } = error
@@ -101,18 +103,28 @@ async function portionReplies(client: Client, items: readonly BatchItem[]): Prom
   }
 }
 
-async function replyTo<Body extends JsonObject>(ask: () => Promise<Recorded<Body>>): Promise<Reply<Body>> {
+/** Commands that are always answered with 200. They append something unless the call has that outcome: that answer has no revision. */
+const ANSWERED_200: ReadonlySet<string | undefined> = new Set<Command['kind']>(['settle', 'renew', 'resolve'])
+
+function isCreated(command: Command | undefined, is201: boolean, { revision }: JsonObject): boolean {
+  return is201 || (ANSWERED_200.has(command?.kind) && typeof revision === 'number')
+}
+
+async function replyTo<Body extends JsonObject>(
+  command: Command,
+  ask: () => Promise<Recorded<Body>>,
+): Promise<Reply<Body>> {
   try {
     const { created, body } = await ask()
-    return { ok: true, created, body }
+    return { ok: true, created: isCreated(command, created, body), body }
   } catch (error) {
     if (error instanceof LedgerError && error.status < UNABLE) return { ok: false, problem: problemOf(error.problem) }
     throw error
   }
 }
 
-function itemReply(status: number, body: JsonObject): Reply {
-  if (status < REFUSED) return { ok: true, created: status === CREATED, body }
+function itemReply(command: Command | undefined, status: number, body: JsonObject): Reply {
+  if (status < REFUSED) return { ok: true, created: isCreated(command, status === CREATED, body), body }
   return { ok: false, problem: problemOf(body) }
 }
 

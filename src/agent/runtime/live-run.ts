@@ -24,6 +24,7 @@ import { leaveDoubt } from './call-execution.ts'
 import type { Connection } from './connection.ts'
 import { type ExecutionContext, runWithin } from './execution-context.ts'
 import type { Outer } from './leaving.ts'
+import { settleForgotten } from './leftovers.ts'
 import { type Run, runOf } from './run.ts'
 import { type RunOptions, startRequest } from './run-options.ts'
 import type { RunningRuns } from './running-runs.ts'
@@ -197,6 +198,7 @@ async function complete(session: Session, connection: Connection, output: unknow
     throw recorded.tooLarge === true
       ? outputTooLarge(session.runId, recorded.reason)
       : notRecordable('the output of the run', recorded)
+  await settleForgotten(session)
   const body = { output: recorded.value, runFence: session.fence }
   const reply = await reach(session, () => connection.execute(session.runId, { kind: 'complete', body }))
   if (!reply.ok) {

@@ -1,9 +1,11 @@
 /** @module Recovery after a crash: finishes interrupted rollbacks, asks the tools about calls in doubt, and lists what is left for people to decide. */
+
 import type { RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { isChildCall } from '../calls/child-run.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import { argumentsOf, memberValue } from '../calls/stored-value.ts'
+import { AgentError } from '../errors.ts'
 import type { RollbackStatus, RunOutcome } from '../saga/outcome.ts'
 import { isDoubtful, rollBack } from '../saga/roll-back.ts'
 import type { Connection } from './connection.ts'
@@ -69,6 +71,8 @@ const SINCE_DEFAULT_MS = 30 * 24 * 60 * 60_000
  * out. Calls under an active lease are left alone.
  */
 export async function recover(home: Home, { since }: RecoverOptions = {}): Promise<Recovery> {
+  if (since !== undefined && !(since instanceof Date && !Number.isNaN(since.getTime())))
+    throw new AgentError('invalid-option', 'cs.recover: since is a Date')
   home.registry.mustBeWhole()
   const rolledBack: RunOutcome[] = []
   const inDoubt: DoubtfulCallReport[] = []

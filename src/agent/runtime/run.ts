@@ -19,7 +19,7 @@ import { carrySaga, type SagaOptions } from '../saga/saga.ts'
 import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
 import { type Until, type WaitOptions, waitFor } from '../waits/wait-for.ts'
-import { checkName, checkSagaOptions, checkValue } from './check-run.ts'
+import { checkName, checkOnce, checkSagaOptions, checkValue } from './check-run.ts'
 import type { Reads } from './connection.ts'
 import { currentExecution, type ExecutionContext, runWithin, signalAt } from './execution-context.ts'
 import type { RunBudget, RunCall } from './read-types.ts'
@@ -148,7 +148,7 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
     },
     once: async (name, fn, options) => {
       checkName('once', name, NAME_MAX_CHARS - ONCE.length)
-      checkValue('once', options)
+      checkOnce(fn, options)
       return once(`${ONCE}${name}`, fn, options)
     },
     now: async (options) => {
@@ -168,7 +168,7 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
       return patched
     },
     waitFor: async <Payload>(name: string, options: WaitOptions = {}) =>
-      (await waitFor(here(), { ...options, name })) as Payload,
+      (await waitFor(here(), { ...options, name: name ?? '' })) as Payload,
     sleep: async (until) => {
       await waitFor(here(), { until })
     },

@@ -28,7 +28,7 @@ import type { RunWaitNotice } from '../waits/wait-notice.ts'
 import { type ResultOptions, resultOf, type StartedRun, startForWorkers } from '../workers/start.ts'
 import { startWorker, type Worker, type WorkerOptions } from '../workers/worker.ts'
 import { type Approvals, approvalsOf } from './approvals.ts'
-import { checkRun } from './check-run.ts'
+import { checkBody, checkNothingFollows, checkRun } from './check-run.ts'
 import type { Connection, TailedEvent } from './connection.ts'
 import { type Body, type Home, liveRun, type RunRequest } from './live-run.ts'
 import { startHere } from './nested-run.ts'
@@ -167,6 +167,7 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
 }
 
 async function startRun(home: Home, options: RunOptions<never>, body: Body<never, unknown>): Promise<unknown> {
+  checkBody('run', body)
   checkRun('run', options)
   return startHere(home, { kind: 'run', options, name: body.name, start: (request) => liveRun(home, request, body) })
 }
@@ -201,10 +202,16 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     get tools() {
       return registry.tools
     },
-    run: (options: RunOptions<never> | Body<never, unknown>, body?: Body<never, unknown>) =>
+    run: (options: RunOptions<never> | Body<never, unknown>, body: Body<never, unknown>) =>
       typeof options === 'function'
-        ? open(() => startRun(home, {}, options), nameOf({ name: options.name }))
-        : open(() => startRun(home, options, body ?? (() => undefined)), nameOf(options)),
+        ? open(
+            async () => {
+              checkNothingFollows(body)
+              return startRun(home, {}, options)
+            },
+            nameOf({ name: options.name }),
+          )
+        : open(() => startRun(home, options, body), nameOf(options)),
     start: (name: string, input?: unknown, options?: StartOptions) =>
       open(() => startForWorkers(home, { name, input }, options)),
     result: (runId: string, options?: ResultOptions) => underWay.read(() => resultOf(home, runId, options)),
@@ -220,10 +227,15 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     approvals: approvalsOf(connection, open),
     signal: (runId: string, name: string, payload?: unknown, options?: SignalOptions) =>
       open(() => sendSignal(connection, { runId, name, payload }, options)),
-    replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body), 'a replay'),
+    replay: (source: ReplaySource, body: Body<never, unknown>) =>
+      open(async () => {
+        checkBody('replay', body)
+        return replayRun(home, source, body)
+      }, 'a replay'),
     branch: (run: string, options: BranchRunOptions, body: Body<never, unknown>) =>
       open(async () => {
         checkRun('branch', options)
+        checkBody('branch', body)
         return branchRun(home, { run, options, body })
       }, `a branch of ${run}`),
     runs: (filter?: RunFilter) => underWay.readItems(() => listedRuns(connection, filter)),

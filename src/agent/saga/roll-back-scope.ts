@@ -36,7 +36,7 @@ async function scopeRolledBack(
   else turn.recorded(recordedAfter)
   if (live !== undefined && !inherited) {
     const noted: JsonObject[] = []
-    const connection = noting(live.connection, noted)
+    const connection = noting(live.connection, runId, noted)
     const outcome = await rollBack({ connection, registry, runId, scope, reason, session })
     history?.rolledBack(scope)
     const last = noted.toSorted((a, b) => Number(a.revision) - Number(b.revision)).at(-1)
@@ -48,13 +48,13 @@ async function scopeRolledBack(
   return { runId, status: rollbackStatus(lists), ...lists }
 }
 
-/** Collects the answers that report a newly recorded event. */
-function noting(connection: Connection, noted: JsonObject[]): Connection {
+/** Collects the answers that report a newly recorded event of this run; a run within it is rolled back over the same connection. */
+function noting(connection: Connection, own: string, noted: JsonObject[]): Connection {
   return {
     ...connection,
-    execute: async (...asked) => {
-      const reply = await connection.execute(...asked)
-      if (reply.ok && reply.created && typeof reply.body.revision === 'number') noted.push(reply.body)
+    execute: async (runId, ...asked) => {
+      const reply = await connection.execute(runId, ...asked)
+      if (runId === own && reply.ok && reply.created && typeof reply.body.revision === 'number') noted.push(reply.body)
       return reply
     },
   }
