@@ -51,6 +51,9 @@ export const BatchAnswers = z
       z.strictObject({
         status: z.int().describe('HTTP status that the command would have had alone.'),
         body: JsonRecord.describe('Body that the command would have had alone: its answer, or a problem.'),
+        revision: Count.optional().describe(
+          'Of the last event of the run after a refusal, which records it if it is recorded: the entity tag alone.',
+        ),
       }),
     ).describe('One answer for each command, in their order.'),
   })

@@ -60,6 +60,8 @@ export interface Recorded<Body extends JsonObject = JsonObject> {
 export interface BatchAnswer {
   readonly status: number
   readonly body: JsonObject
+  /** Revision of the run's last event after a refusal, which records it if it is recorded. */
+  readonly revision?: number
 }
 
 /** One sealed event: its signed header, its body, and its digest (`sha256:` and 64 hex digits). */

@@ -22,13 +22,16 @@ export class LedgerError extends Error {
   readonly problem: JsonObject
   /** Recommended wait before a retry, in milliseconds, if known. */
   readonly retryAfterMs?: number
+  /** Revision of the run's last event after the refusal, which records it if it is recorded. */
+  readonly revision?: number
 
-  constructor(status: number, problem: JsonObject) {
+  constructor(status: number, problem: JsonObject, revision?: number) {
     super(typeof problem.detail === 'string' ? problem.detail : `the ledger answered ${status}`)
     this.name = 'LedgerError'
     this.code = codeOf(problem)
     this.status = status
     this.problem = problem
+    if (revision !== undefined) this.revision = revision
     if (typeof problem.retryAfterMs === 'number') this.retryAfterMs = problem.retryAfterMs
   }
 }

@@ -145,6 +145,12 @@ function withQuotedKey(headers: Readonly<Record<string, string>>): Readonly<Reco
   return { ...headers, 'idempotency-key': `"${key.replaceAll(/["\\]/g, '\\$&')}"` }
 }
 
+/** The entity tag of an answer: the revision of the run's event that the answer is about. */
+function revisionOf({ headers }: Response): number | undefined {
+  const [, digits] = /^"(\d{1,15})"$/.exec(headers.get('etag') ?? '') ?? []
+  return digits === undefined ? undefined : Number(digits)
+}
+
 type Attempted<T> = { readonly value: T } | { readonly failure: LedgerError | UnreachableError }
 
 async function attempt<T>(options: TransportOptions, url: string, ask: Ask, take: Take<T>): Promise<Attempted<T>> {
@@ -162,7 +168,7 @@ async function attempt<T>(options: TransportOptions, url: string, ask: Ask, take
         signal: exchange.signal,
       })
       if (response.ok) return { value: await take(response, exchange) }
-      const failure = new LedgerError(response.status, await problemOf(response))
+      const failure = new LedgerError(response.status, await problemOf(response), revisionOf(response))
       exchange.end()
       return { failure }
     })

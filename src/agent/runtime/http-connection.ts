@@ -1,6 +1,6 @@
 /** @module The connection to a ledger behind HTTP. */
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { Client, CommandOptions, Recorded } from '../../client/client.ts'
+import type { BatchAnswer, Client, CommandOptions, Recorded } from '../../client/client.ts'
 import type { BatchItem, Command } from '../../client/commands.ts'
 import { codeOf, LedgerError } from '../../client/errors.ts'
 import { ownProcess } from '../../resources/process-identity.ts'
@@ -92,7 +92,7 @@ async function portionReplies(client: Client, items: readonly BatchItem[]): Prom
     return [await replyTo(command, () => client.execute(runId, command, commandOptions(undefined, traceparent)))]
   }
   try {
-    return (await client.batch(items)).map(({ status, body }, i) => itemReply(items[i]?.command, status, body))
+    return (await client.batch(items)).map((answer, i) => itemReply(items[i]?.command, answer))
   } catch (error) {
     if (!(error instanceof LedgerError) || error.status >= UNABLE) throw error
     const { problem, status } = error
@@ -118,22 +118,24 @@ async function replyTo<Body extends JsonObject>(
     const { created, body } = await ask()
     return { ok: true, created: isCreated(command, created, body), body }
   } catch (error) {
-    if (error instanceof LedgerError && error.status < UNABLE) return { ok: false, problem: problemOf(error.problem) }
+    if (error instanceof LedgerError && error.status < UNABLE)
+      return { ok: false, problem: problemOf(error.problem, error.revision) }
     throw error
   }
 }
 
-function itemReply(command: Command | undefined, status: number, body: JsonObject): Reply {
+function itemReply(command: Command | undefined, { status, body, revision }: BatchAnswer): Reply {
   if (status < REFUSED) return { ok: true, created: isCreated(command, status === CREATED, body), body }
-  return { ok: false, problem: problemOf(body) }
+  return { ok: false, problem: problemOf(body, revision) }
 }
 
-function problemOf(body: JsonObject): Problem {
+function problemOf(body: JsonObject, revision?: number): Problem {
   const { detail, retryAfterMs } = body
   return {
     code: codeOf(body),
     detail: String(detail ?? 'the ledger refused'),
     ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
+    ...(revision !== undefined && { revision }),
     evidence: body,
   }
 }

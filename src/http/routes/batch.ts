@@ -192,7 +192,9 @@ function outcomeAnswer(
 ): JsonObject {
   if (outcome === undefined) throw new TypeError('the ledger answered fewer items than it was sent')
   if (outcome.ok) return { status: outcomeStatus(outcome, op.spec), body: outcome.body }
-  return problemAnswer(problemOf(outcome.refusal, { caller, runPath: runPathOf(path) }), path)
+  const { refusal: refused, revision } = outcome
+  const answer = problemAnswer(problemOf(refused, { caller, runPath: runPathOf(path) }), path)
+  return { ...answer, ...(revision !== undefined && revision >= 0 && { revision }) }
 }
 
 function problemAnswer(refused: Problem, instance: string): JsonObject {

@@ -302,7 +302,7 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     }
   })
 
-  test("a run's code starts another only by an id; a tool may start one without (RUN-276)", async () => {
+  test('the code of a run starts another only by an id; a tool may start one without (RUN-276)', async () => {
     await using at = await place(kind)
     const cs = at.process()
     const starts = cs.tool(async () => (await cs.start('mail')).status, { name: 'starts', compensate: 'not-needed' })
