@@ -86,6 +86,21 @@ for (const fault of ['unavailable', 'not-ready', 'lose-request', 'lose-answer', 
   })
 }
 
+test('an event is missing only where the server says so more than once (F360, STR-67)', async () => {
+  await using opened = await setUp()
+  const { node, store } = opened
+  const appended = await store.append(appendOf(STREAM, NO_STREAM))
+  assert.ok(appended.kind === 'appended')
+  let asked = 0
+  node.faults.onRead = ({ kind }) => {
+    asked += kind === 'forwards' ? 1 : 0
+    return kind === 'forwards' && asked <= 2 ? 'unknown' : undefined
+  }
+  assert.is((await store.recordAt(appended.position))?.revision, 0)
+  node.faults.onRead = ({ kind }) => (kind === 'forwards' ? 'unknown' : undefined)
+  assert.is(await store.recordAt(appended.position), undefined)
+})
+
 test('an append is not late by the server’s clock because this machine’s is behind it', async () => {
   await using opened = await setUp()
   const { node, store } = opened

@@ -2,6 +2,7 @@
  * @module Reads of `$all`. Only subscriptions support a filter, so a page is a filtered subscription that is cancelled once the page is full. The end is
  * determined beforehand by a backward read, and the filter matches that last event as well.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Position as AllPosition,
   type AllStreamResolvedEvent,
@@ -129,22 +130,35 @@ async function readPage(
 
 /**
  * The event at exactly this position, if it is an event of a ledger. The first position of a read is inclusive. For a position between two records, as one
- * of another server may be, the server answers with an unknown error: if it answers another read, there is no event at the position.
+ * of another server may be, the server answers with an unknown error, as it does for a failure of its own: only if it does so again and again, and answers
+ * another read, is there no event at the position. The same holds for a read that ends without any event.
  */
 export async function recordAt(deps: ReadDeps, at: AllPosition): Promise<ReadRecord | undefined> {
-  try {
-    return await readAt(deps, at)
-  } catch (error) {
-    if (!isUnknown(error)) throw error
-    await readHead(deps.connection, SYSTEM_STREAM)
-    return undefined
+  for (let tries = 1; ; tries += 1) {
+    const found = await readAt(deps, at).catch((error: unknown): FoundAt => {
+      if (isUnknown(error)) return UNANSWERED
+      throw error
+    })
+    if (found !== UNANSWERED) return found
+    if (tries === ABSENT_TRIES) break
+    await sleep(ABSENT_PAUSE_MS * tries)
   }
+  await readHead(deps.connection, SYSTEM_STREAM)
+  return undefined
 }
 
-async function readAt({ connection, canonical }: ReadDeps, at: AllPosition): Promise<ReadRecord | undefined> {
+/** The read neither found the event nor one that follows. */
+const UNANSWERED = 'unanswered'
+const ABSENT_TRIES = 3
+const ABSENT_PAUSE_MS = 50
+
+type FoundAt = ReadRecord | typeof UNANSWERED | undefined
+
+async function readAt({ connection, canonical }: ReadDeps, at: AllPosition): Promise<FoundAt> {
   return await connection.read(async (client) => {
-    let found: ReadRecord | undefined
+    let found = UNANSWERED as FoundAt
     const onItem = ({ event }: AllStreamResolvedEvent): boolean => {
+      if (found === UNANSWERED) found = undefined
       const exists = event !== undefined && compareAllPositions(event.position, at) === 0
       if (exists && isLedgerStream(event.streamId) && event.type !== TOMBSTONE_TYPE) found = toRecord(event, canonical)
       return true
