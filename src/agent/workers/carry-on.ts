@@ -15,6 +15,8 @@ interface Carrying {
   readonly worker: NonNullable<StartRun['worker']>
   /** The run is this worker's. */
   readonly onStarted: () => void
+  /** Aborted when the worker is to stop. */
+  readonly stopping: AbortSignal
   /** Told when the code makes no request that the record waits for, and when it goes on. */
   readonly onStalled: (isStalled: boolean) => void
   /** How long the run is left alone if the code cannot carry it on, in milliseconds. */
@@ -48,9 +50,9 @@ export async function carryOn(home: Home, carrying: Carrying): Promise<Carried> 
 }
 
 async function carried(home: Home, carrying: Carrying): Promise<Carried> {
-  const { runId, name, body, worker, onStarted, onStalled } = carrying
+  const { runId, name, body, worker, onStarted, onStalled, stopping } = carrying
   const life: Life = {}
-  const kept = keepRun(home.connection, runId, worker.holdMs)
+  const kept = keepRun(home.connection, { runId, holdMs: worker.holdMs, stopping })
   try {
     await liveRun(
       { ...home, connection: kept.connection },
@@ -95,7 +97,8 @@ async function afterwards(
   if (outcome !== undefined && outcome.status !== 'OPEN') return { kind: 'ended' }
   const error = outcome?.rollbackError ?? halted ?? thrown
   // The run is due again once its hold is over.
-  if (isTaken(error) || isUnable(error)) return { kind: 'left' }
+  if (isTaken(error)) return { kind: 'left' }
+  if (isUnable(error)) return { kind: 'left', error }
   // An earlier rollback was finished.
   if (outcome === undefined && isRolledBack(error)) return { kind: 'ended' }
   const isWaiting = error instanceof RunWaiting

@@ -1,4 +1,5 @@
 /** @module Keeps a run for the worker that carries it, while its code works on its own and records nothing (RUN-224). */
+import { UnreachableError } from '../../client/errors.ts'
 import type { Connection } from '../runtime/connection.ts'
 
 /** A run is kept anew after this part of its hold, and after a request that failed for another reason than a loss, after that part. */
@@ -22,16 +23,35 @@ interface Answered {
   readonly created?: boolean
 }
 
-/** `holdMs`: how long other workers leave the run alone after each of its events. */
-export function keepRun(connection: Connection, runId: string, holdMs: number): KeptRun {
+interface Keeping {
+  readonly runId: string
+  /** How long other workers leave the run alone after each of its events. */
+  readonly holdMs: number
+  /** Aborted when the worker is to stop: a ledger that was not reached once is not asked again, each time with all patience. */
+  readonly stopping: AbortSignal
+}
+
+export function keepRun(connection: Connection, { runId, holdMs, stopping }: Keeping): KeptRun {
   let timer: ReturnType<typeof setTimeout> | undefined
   let isOver = false
   let appendedAt = 0
+  let unreachable: UnreachableError | undefined
 
   const noted = <R extends Answered>(id: string, reply: R): R => {
     // A repeated request that appended nothing does not keep the run.
     if (id === runId && reply.ok && reply.created === true) appendedAt = performance.now()
     return reply
+  }
+  const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
+    if (unreachable !== undefined && stopping.aborted) throw unreachable
+    try {
+      const answer = await ask()
+      unreachable = undefined
+      return answer
+    } catch (error) {
+      if (error instanceof UnreachableError) unreachable = error
+      throw error
+    }
   }
   const plan = (fence: number, atLeastMs = 0): void => {
     if (isOver) return
@@ -58,8 +78,9 @@ export function keepRun(connection: Connection, runId: string, holdMs: number): 
   return {
     connection: {
       ...connection,
-      execute: async (id, command, options) => noted(id, await connection.execute(id, command, options)),
-      batch: async (id, commands) => (await connection.batch(id, commands)).map((reply) => noted(id, reply)),
+      execute: async (id, command, options) => noted(id, await asked(() => connection.execute(id, command, options))),
+      batch: async (id, commands) =>
+        (await asked(() => connection.batch(id, commands))).map((reply) => noted(id, reply)),
     },
     begin: (fence) => {
       appendedAt = performance.now()

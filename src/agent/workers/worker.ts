@@ -287,7 +287,14 @@ class RunningWorker implements Worker {
     const worker = { fence: Number(row.fence), holdMs, ...how }
     const { promise: isMine, resolve: mine } = Promise.withResolvers<undefined>()
     const carrying = {
-      ...{ runId, name: String(row.name), body, worker, onStarted: () => mine(undefined) },
+      ...{
+        runId,
+        name: String(row.name),
+        body,
+        worker,
+        onStarted: () => mine(undefined),
+        stopping: this.#stopping.signal,
+      },
       onStalled: (isStalled: boolean) => this.#stall(runId, isStalled),
       retryAfterMs: Math.min(Math.max(retryMs, RETRY_MOST_MS), retryMs * 2 ** attempts),
     }
@@ -313,7 +320,7 @@ class RunningWorker implements Worker {
     if (kind === 'refused') this.#passOver(runId, PASSED_OVER)
     else if (kind === 'missed') this.#passOver(runId, MISSED)
     else if (kind !== 'full') this.#passedOver.delete(runId)
-    if (kind === 'stuck' || kind === 'refused') this.#tell(error, runId)
+    if (error !== undefined) this.#tell(error, runId)
   }
 
   #passOver(runId: string, { firstMs, mostMs }: typeof PASSED_OVER | typeof MISSED): void {
