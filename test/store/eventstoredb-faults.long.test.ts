@@ -99,6 +99,9 @@ test('an event is missing only where the server says so more than once (F360, ST
   assert.is((await store.recordAt(appended.position))?.revision, 0)
   node.faults.onRead = ({ kind }) => (kind === 'forwards' ? 'unknown' : undefined)
   assert.is(await store.recordAt(appended.position), undefined)
+  node.faults.onRead = ({ kind }) => (kind === 'forwards' ? 'internal' : undefined)
+  const error = await store.recordAt(appended.position).catch((thrown: unknown) => thrown)
+  assert.instance(error, StoreUnavailableError)
 })
 
 test('an append is not late by the server’s clock because this machine’s is behind it', async () => {

@@ -15,6 +15,7 @@ export class NoAnswerError extends Error {
   }
 }
 
+const GRPC_UNKNOWN = 2
 const GRPC_UNAVAILABLE = 14
 
 /** A call ended before its answer arrived. Another call may be made over the same channel. */
@@ -46,8 +47,12 @@ export function isOutage(error: unknown): boolean {
 }
 
 export function isUnavailable(error: unknown): boolean {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
-  return typeOf(error) === ErrorType.UNAVAILABLE || code === GRPC_UNAVAILABLE
+  return typeOf(error) === ErrorType.UNAVAILABLE || codeOf(error) === GRPC_UNAVAILABLE
+}
+
+/** Of gRPC. */
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }
 
 /**
@@ -67,9 +72,9 @@ export function isTimeout(error: unknown): boolean {
   return typeOf(error) === ErrorType.TIMEOUT
 }
 
-/** The server reported an error that no client has a type for. */
+/** The server reported an error that no client has a type for. The client says the same of a call that broke off, which is no answer. */
 export function isUnknown(error: unknown): boolean {
-  return typeOf(error) === ErrorType.UNKNOWN
+  return typeOf(error) === ErrorType.UNKNOWN && codeOf(error) === GRPC_UNKNOWN
 }
 
 export function isMissingStream(error: unknown): boolean {

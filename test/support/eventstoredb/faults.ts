@@ -29,6 +29,8 @@ export type ReadFault =
   | 'too-slow'
   /** What the server's log reader says to a place between two records. */
   | 'unknown'
+  /** What a client makes of a call whose connection broke off before its end. */
+  | 'internal'
 
 export interface ReadSeen {
   /** A subscription reads on for ever; the store looks backwards for ends. */

@@ -57,6 +57,7 @@ const tooSlow = (): CallError => callError(status.ABORTED, 'Consumer too slow')
 const READ_FAULTS: Readonly<Record<ReadFault, () => CallError>> = {
   unavailable,
   'too-slow': tooSlow,
+  internal: () => callError(status.INTERNAL, 'Received RST_STREAM with code 0'),
   unknown: () => callError(status.UNKNOWN, 'Exception was thrown by handler.'),
 }
 
