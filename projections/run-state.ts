@@ -201,6 +201,8 @@ export interface RunState {
   version?: string
   /** The code of the last worker could not carry the run on. */
   stuck?: StuckState
+  /** The fence of the life that was left as stuck; a later one is trying again. */
+  stuckFence?: number
   context: JsonObject
   contextDigest: string
   /** Highest step ever assigned; steps are never reused. */

@@ -71,8 +71,9 @@ const RUN_FOLDS = {
   },
   RunLeft: (state, data) => {
     const stuck = stuckIn(data)
-    if (stuck === undefined) delete state.stuck
-    else state.stuck = stuck
+    delete state.stuck
+    delete state.stuckFence
+    if (stuck !== undefined) Object.assign(state, { stuck, stuckFence: data.fence })
   },
   ManifestRegistered: foldManifest,
   EnvelopeAccepted: foldAccepted,

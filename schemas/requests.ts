@@ -92,7 +92,7 @@ export const StartRun = z
     path: ['after'],
   })
 
-/** How the code that carries a run leaves it open. `retryAfterMs`: how long no worker takes a run that is stuck. */
+/** How the code that carries a run leaves it open. `retryAfterMs`: how long no worker takes a run that is stuck. `retry`: the run is stuck, and may be taken at once. */
 export const LeaveRun = z
   .strictObject({
     because: z.enum(LEFT_BECAUSE),

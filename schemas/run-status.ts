@@ -10,8 +10,8 @@ export const ROLLBACK_VERDICTS = ['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSA
 
 export type RollbackVerdict = (typeof ROLLBACK_VERDICTS)[number]
 
-/** Why the code that carried a run left it open. */
-export const LEFT_BECAUSE = ['waiting', 'stuck'] as const
+/** Why a run was left open: by the code that carried it, or, as `retry`, by somebody who asks that a run that is stuck be tried again at once. */
+export const LEFT_BECAUSE = ['waiting', 'stuck', 'retry'] as const
 
 /** A run that its worker's code cannot carry on. Times are RFC 3339. */
 export interface StuckState {

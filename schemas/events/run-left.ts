@@ -7,7 +7,7 @@ const schema = z
   .strictObject({
     v: z.literal(1),
     fence: z.int().min(1),
-    /** `waiting`: for a signal, an approval or a time. `stuck`: its code cannot carry it on. */
+    /** `waiting`: for a signal, an approval or a time. `stuck`: its code cannot carry it on. `retry`: it was stuck, and somebody asked that it be tried at once. */
     because: z.enum(LEFT_BECAUSE),
     /** Why the code cannot carry it on. */
     error: z.strictObject({ code: z.string().min(1).max(128), message: z.string().max(2000) }).optional(),
@@ -31,6 +31,7 @@ export const RunLeft = eventType({
   rating: ratedBy(schema, 'because', {
     waiting: { verdict: null, outcome: 'success', severity: 'informational' },
     stuck: { verdict: null, outcome: 'failure', severity: 'medium' },
+    retry: { verdict: null, outcome: 'success', severity: 'informational' },
   }),
   facts: [],
   changes: {},

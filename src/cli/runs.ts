@@ -167,6 +167,15 @@ export async function rollbackRun(args: Arguments): Promise<number> {
   return EXIT.ok
 }
 
+/** The fence that was read is sent along: a run that a worker has taken meanwhile is not taken from it. */
+export async function retryRun(args: Arguments): Promise<number> {
+  const path = runPath(args)
+  await using api = await openWritingApi(args)
+  const { fence: runFence = 1 } = await api.get(path)
+  printObject(await api.post(`${path}/leave`, { because: 'retry', runFence }), args.has('json'))
+  return EXIT.ok
+}
+
 function runPath(args: Arguments): string {
   return `/v1/runs/${runIdOf(args)}`
 }

@@ -13,10 +13,11 @@ function mustBeOwner(state: RunState, runFence: number): Refusal | undefined {
   })
 }
 
-/** Only the current owner leaves a run; a run that is left as stuck is left alone for a while. */
+/** Only the current owner leaves a run; a run that is left as stuck is left alone for a while, until somebody asks that it be tried again. */
 export function decideLeave(state: RunState, body: LeaveRun, env: Env): Decision {
   const closed = mustBeOwner(state, body.runFence)
   if (closed !== undefined) return refuse(closed)
+  if (body.because === 'retry' && state.stuckFence !== state.fence) return refuse(notStuck)
   const { because, error, retryAfterMs } = body
   const left = { v: 1, fence: state.fence, because } as const
   if (error === undefined || retryAfterMs === undefined) return append({ type: 'RunLeft', data: left })
@@ -24,6 +25,8 @@ export function decideLeave(state: RunState, body: LeaveRun, env: Env): Decision
   const until = timeAfter(retryAfterMs, state, env)
   return append({ type: 'RunLeft', data: { ...left, error, attempts: attempts + 1, since, until } })
 }
+
+const notStuck = refusal('run-owned', 'the run is not stuck, or is being tried again already')
 
 /** The time of the event begins the hold of the run's worker anew. */
 export function decideCarried(state: RunState, { runFence }: CarryRun): Decision {

@@ -6,7 +6,7 @@ import type { Party } from '../resources/fair-shares.ts'
 import type { MemoryBudget, Release } from '../resources/memory-budget.ts'
 import type { WorkQueue } from '../resources/work-queue.ts'
 import type { WriteTurns } from '../resources/write-turns.ts'
-import { policyError, schemaErrors } from '../signing/schema-errors.ts'
+import { bodyFault } from '../signing/schema-errors.ts'
 import { type JsonResult, parseStrictJson, parseStrictJsonInSlices } from '../signing/strict-json.ts'
 import type { Principal } from '../signing/tokens.ts'
 import type { HttpContext } from './http-context.ts'
@@ -73,13 +73,8 @@ function parsedBy(
 export function checkBody<T>(schema: z.ZodType<T>, value: Json): Parsed<T> {
   const checked = schema.safeParse(value)
   if (checked.success) return { ok: true, value: checked.data }
-  const errors = schemaErrors(checked.error)
-  const ofPolicy = policyError(schema, errors)
-  if (ofPolicy === undefined) {
-    return fault(problem('invalid-body', 'the body does not fit its schema', { evidence: { errors } }))
-  }
-  const { pointer, message } = ofPolicy
-  return fault(problem('policy-invalid', message, { pointer, evidence: { errors } }))
+  const { code, detail, pointer, errors } = bodyFault(schema, checked.error)
+  return fault(problem(code, detail, { ...(pointer !== undefined && { pointer }), evidence: { errors } }))
 }
 
 function typeFault(c: HttpContext): Problem | undefined {

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { parseJson } from '../../schemas/json.ts'
 import { PER_TENANT_MAX, TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import { jsonPointer } from '../signing/json-error.ts'
-import { type SchemaError, schemaErrors } from '../signing/schema-errors.ts'
+import { errorsText, type SchemaError, schemaErrors } from '../signing/schema-errors.ts'
 import { type Problem, problem } from './problems.ts'
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem }
@@ -98,9 +98,7 @@ function faultOf(name: string, message: string): SchemaError {
 function refused(errors: readonly SchemaError[]): Parsed<never> {
   return {
     ok: false,
-    problem: problem('invalid-query', 'a query parameter cannot be used', {
-      evidence: { errors: errors.slice(0, 20) },
-    }),
+    problem: problem('invalid-query', errorsText(errors), { evidence: { errors: errors.slice(0, 20) } }),
   }
 }
 

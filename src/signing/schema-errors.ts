@@ -16,6 +16,20 @@ export function schemaErrors(error: z.ZodError): SchemaError[] {
   return error.issues.flatMap(errorsOf).slice(0, ERRORS_MAX)
 }
 
+/** Errors named in a sentence; all of them are in the evidence. */
+const NAMED = 3
+const POINTER_CHARS = 100
+
+/** Where a value does not fit and why, in one sentence: the first errors, and how many there are beyond them. */
+export function errorsText(errors: readonly SchemaError[]): string {
+  const named = errors.slice(0, NAMED).map(({ pointer, message }) => {
+    const place = pointer.length > POINTER_CHARS ? `${pointer.slice(0, POINTER_CHARS)}…` : pointer
+    return place === '' ? message : `${place}: ${message}`
+  })
+  const more = errors.length - named.length
+  return named.join('; ') + (more > 0 ? `; and ${more} more` : '')
+}
+
 function errorsOf(issue: z.core.$ZodIssue): SchemaError[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
   if (issue.code === 'invalid_union') {
@@ -45,8 +59,19 @@ function messageOf(issue: z.core.$ZodIssue): string {
 
 const POLICY_POINTER = /^\/policy(?:\/|$)/
 
-/** The first error within the policy of a body that declares one; invalid policies have their own refusal code. */
-export function policyError(schema: z.ZodType, errors: readonly SchemaError[]): SchemaError | undefined {
+/** Why a body is refused, alike at each entrance. `pointer` is set for a policy, which has its own code: the first error within it. */
+export interface BodyFault {
+  readonly code: 'invalid-body' | 'policy-invalid'
+  readonly detail: string
+  readonly pointer?: string
+  readonly errors: readonly SchemaError[]
+}
+
+/** The fault of a body that `schema` has refused with `error`. */
+export function bodyFault(schema: z.ZodType, error: z.ZodError): BodyFault {
+  const errors = schemaErrors(error)
   const declaresPolicy = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, 'policy')
-  return declaresPolicy ? errors.find(({ pointer }) => POLICY_POINTER.test(pointer)) : undefined
+  const ofPolicy = declaresPolicy ? errors.find(({ pointer }) => POLICY_POINTER.test(pointer)) : undefined
+  if (ofPolicy === undefined) return { code: 'invalid-body', detail: errorsText(errors), errors }
+  return { code: 'policy-invalid', detail: ofPolicy.message, pointer: ofPolicy.pointer, errors }
 }

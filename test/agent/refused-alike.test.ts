@@ -58,6 +58,13 @@ for (const { name, open } of HOMES) {
     })
   }
 
+  test('a run id that does not fit is refused in the same words (HTTP-114)', async () => {
+    await using home = await open()
+    const refused = await rejection(home.process().start('order', null, { id: 'a/b' }))
+    assert.is((refused as LedgerRefused).code, 'invalid-body')
+    assert.match((refused as LedgerRefused).message, /^\/id: /)
+  })
+
   test('a key that names a call of another tool is refused live and on replay alike (RUN-8, RUN-194)', async () => {
     await using home = await open()
     const life = (cs: Countersign) => {

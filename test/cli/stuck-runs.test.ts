@@ -7,7 +7,7 @@ import { tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('cli: runs that are stuck')
 
-test('runs list --stuck is a table of run, name, why, since when and attempts on a terminal, and the row as JSON elsewhere (HTTP-87)', async () => {
+test('runs list --stuck is a table of run, name, why, since when and attempts on a terminal, and the row as JSON elsewhere (HTTP-87); runs retry makes one due at once (RUN-286)', async () => {
   using folder = tempFolder()
   await using served = await servedLedger(folder.file('data'), 'acme')
   const [, url, , token] = served.there
@@ -43,6 +43,19 @@ test('runs list --stuck is a table of run, name, why, since when and attempts on
     ['runId', 'name', 'why', 'since', 'attempts'],
     ['r-17', 'order', 'resume-diverged: other code', since, '1'],
   ])
+
+  // Once the code is mended, nobody has to wait for the end of the pause.
+  const due = async (): Promise<readonly string[]> => {
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await fetch(`${url}/v1/runs?due=true&name=order`, { headers })
+    return ((await answer.json()) as { items: { runId: string }[] }).items.map(({ runId }) => runId)
+  }
+  assert.equal(await due(), [])
+  const retried = await runInProcess(['runs', 'retry', 'r-17', ...served.there])
+  assert.is(JSON.parse(retried.stdout).because, 'retry', retried.stderr)
+  assert.equal(await due(), ['r-17'])
+  const again = await runInProcess(['runs', 'retry', 'r-17', ...served.there])
+  assert.match(again.stderr, /the run is not stuck/)
 })
 
 async function onTerminal<T>(work: () => Promise<T>): Promise<T> {

@@ -172,6 +172,23 @@ test('only JSON in UTF-8 is taken', async () => {
   }
 })
 
+test('the detail names the first places that do not fit, and how many more there are (HTTP-114)', async () => {
+  await using edge = await testEdge()
+  await edge.started('r')
+  const long = 'x'.repeat(200)
+  const detailOf = async (answer: Promise<Response>): Promise<unknown> => (await bodyOf(await answer)).detail
+  const unknown = 'this member is not part of the schema'
+  assert.is(
+    await detailOf(edge.post('/v1/runs/r/envelopes', { agent: 'a', payload: {}, mac: 1, prev: 1 })),
+    `/mac: ${unknown}; /prev: ${unknown}`,
+  )
+  assert.is(
+    await detailOf(edge.post('/v1/runs/r/envelopes', { agent: 'a', payload: {}, [long]: 1, a: 1, b: 1, c: 1 })),
+    `/${long.slice(0, 99)}…: ${unknown}; /a: ${unknown}; /b: ${unknown}; and 1 more`,
+  )
+  assert.is(await detailOf(edge.get('/v1/runs?staus=open')), '/staus: there is no such parameter')
+})
+
 test('an empty body, half a body and a scalar are refused with the place', async () => {
   await using edge = await testEdge()
   await edge.started('r')

@@ -203,6 +203,31 @@ test('a run that is left as stuck says why and since when, on its own and in the
     assert.is((await edge.post('/v1/runs/r/leave', body)).status, 422)
 })
 
+test('only a run that is left as stuck is left to be tried again: one that is carried is not taken from its worker (RUN-286)', async () => {
+  await using edge = await testEdge()
+  await edge.started('r', { name: 'order', after: PAST })
+  const retry = async (runFence: number): Promise<unknown> => {
+    const answer = await edge.post('/v1/runs/r/leave', { because: 'retry', runFence })
+    return answer.ok ? answer.status : (await bodyOf(answer)).code
+  }
+  const dueRow = async (): Promise<Row> =>
+    await eventually(async () => (await dueIn(edge, 'name=order'))[0], 'the run is due')
+  assert.is(await retry(1), 'run-owned', 'it was never stuck')
+  const { fence: first } = await bodyOf(await take(edge, await dueRow()))
+  const error = { code: 'resume-diverged', message: 'other code' }
+  const leave = async (runFence: unknown, retryAfterMs: number): Promise<void> => {
+    assert.ok((await edge.post('/v1/runs/r/leave', { because: 'stuck', error, retryAfterMs, runFence })).ok)
+  }
+  await leave(first, 1)
+  const { fence: second } = await bodyOf(await take(edge, await dueRow()))
+  assert.is(await retry(Number(first)), 'run-taken-over')
+  assert.is(await retry(Number(second)), 'run-owned', 'it is being tried')
+  await leave(second, 60_000)
+  assert.equal(await dueIn(edge, 'name=order'), [])
+  assert.is(await retry(Number(second)), 200)
+  assert.is((await dueRow()).stuck, undefined, 'it is counted anew')
+})
+
 test('with `perTenant` a worker takes no run beyond the limit, and hears of one once another has ended or is left (RUN-244, HTTP-88)', async () => {
   await using edge = await testEdge()
   for (const id of ['a', 'b', 'c']) await edge.started(id, { name: 'order', after: PAST })

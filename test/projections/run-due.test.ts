@@ -181,6 +181,9 @@ test('a run that is stuck is left alone until its time, unless something comes f
     3_600,
     'what the code knew is no reason to try again',
   )
+  const retry: Told = [50, 'RunLeft', { fence: 2, because: 'retry' }]
+  assert.is(due(LEFT_TO_WORKERS, TAKEN, stuck(20, 1, 3_600), retry), 50)
+  assert.is(rowOf([LEFT_TO_WORKERS, TAKEN, stuck(20, 2, 3_600), retry]).due.stuck, undefined)
   assert.is(rowOf([LEFT_TO_WORKERS, TAKEN, stuck(20, 2, 25)]).due.stuck?.attempts, 2)
   assert.is(rowOf([LEFT_TO_WORKERS, TAKEN, stuck(20, 2, 25), TAKEN, WAITING]).due.stuck, undefined)
 })

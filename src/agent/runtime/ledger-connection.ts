@@ -14,7 +14,7 @@ import { exportText } from '../../export/issue-export.ts'
 import type { Caller, DueQuery, Found, Ledger, Outcome, PlaceInRuns, WaitingPage } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { UnreadableRun } from '../../ledger/read/unreadable.ts'
-import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
+import { bodyFault } from '../../signing/schema-errors.ts'
 import { type Connection, ownedBy, type Problem, type Reply, tracedItem } from './connection.ts'
 import { traceparentHere } from './execution-context.ts'
 import type { RunFilter } from './read-types.ts'
@@ -78,7 +78,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     place,
     execute: async (runId, unowned, { idempotencyKey, traceparent = traceparentHere() } = {}) => {
       const command = ownedBy(owner, unowned)
-      const fault = bodyFault(command)
+      const fault = faultOf(command)
       if (fault !== undefined) return { ok: false, problem: fault }
       const body = command.body as JsonObject
       const idempotency = { key: idempotencyKey ?? '', method: 'AGENT', path: pathOf(command), body }
@@ -88,7 +88,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     },
     batch: async (runId, unowned) => {
       const all = unowned.map(({ command, traceparent }) => tracedItem(runId, ownedBy(owner, command), traceparent))
-      const faults = all.map(({ command }) => bodyFault(command))
+      const faults = all.map(({ command }) => faultOf(command))
       const items = all.filter((_, i) => faults[i] === undefined)
       const outcomes = [...(await ledger.executeBatch(caller, items, {}))]
       return faults.map((problem) => (problem === undefined ? replyOf(outcomes.shift()) : { ok: false, problem }))
@@ -134,14 +134,12 @@ function pathOf(command: Command): string {
   return command.kind === 'signal' ? `signal/${command.name}` : command.kind
 }
 
-function bodyFault(command: Command): Problem | undefined {
+function faultOf(command: Command): Problem | undefined {
   const schema = BODIES[command.kind]
   const checked = schema.safeParse(command.body)
   if (checked.success) return undefined
-  const errors = schemaErrors(checked.error)
-  const code = policyError(schema, errors) === undefined ? 'invalid-body' : 'policy-invalid'
-  const detail = errors.map(({ pointer, message }) => `${pointer}: ${message}`).join('; ')
-  return { code, detail, evidence: { code, errors } }
+  const { detail, ...evidence } = bodyFault(schema, checked.error)
+  return { code: evidence.code, detail, evidence: { ...evidence } }
 }
 
 function replyOf<Body extends JsonObject>(outcome: Outcome<Body> | undefined): Reply<Body> {

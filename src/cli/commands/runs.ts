@@ -51,6 +51,12 @@ export function runsCommands(program: CliCommand): void {
       flag('--to-step <step>', 'the step to go back to (default: the one before)'),
     )
     .runs(async () => (await import('../runs.ts')).rollbackRun)
+  asking(group.command('retry'), 'runs:write runs:read')
+    .description(
+      'let a worker take a run that is stuck at once; over the store itself, this command owns the ledger meanwhile',
+    )
+    .argument('<run>', 'id of the run')
+    .runs(async () => (await import('../runs.ts')).retryRun)
 }
 
 /** The lists of one run, now or in the past. */

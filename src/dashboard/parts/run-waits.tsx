@@ -68,7 +68,11 @@ export function Stuck({ run }: { readonly run: Run }) {
         : <Data text={stuck.message} />
       </p>
       <p class="muted">
-        It is tried again after <Time time={stuck.until} />, or when something comes for it.
+        It is tried again after <Time time={stuck.until} />, when something comes for it, or at once with{' '}
+        <code>
+          countersign runs retry <Data text={run.runId} />
+        </code>
+        .
       </p>
     </div>
   )

@@ -9,6 +9,7 @@ import { type TokenAccess, WRITE_NAMED_RUNS } from '../../access/access.ts'
 import { accessRefusal } from '../../access/check-access.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { BatchItem, Outcome } from '../../ledger/ledger.ts'
+import { errorsText } from '../../signing/schema-errors.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import { json, problemResponse } from '../answers.ts'
 import { batchDigest } from '../batch-digest.ts'
@@ -182,7 +183,8 @@ function judgeBody(input: JsonObject, { op, path, runId, on }: Target, caller: P
 }
 
 function badItem(pointer: string, message: string): Problem {
-  return problem('invalid-body', 'the item does not fit its schema', { evidence: { errors: [{ pointer, message }] } })
+  const errors = [{ pointer, message }]
+  return problem('invalid-body', errorsText(errors), { evidence: { errors } })
 }
 
 function outcomeAnswer(

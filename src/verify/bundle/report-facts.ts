@@ -14,7 +14,7 @@ const SUCCEEDS: Readonly<Record<string, readonly [member: string, values: readon
   ResultNotRecorded: ['', []],
   CaptureGap: ['', []],
   ToolDefinitionsSeen: ['outcome', ['shown']],
-  RunLeft: ['because', ['waiting']],
+  RunLeft: ['because', ['waiting', 'retry']],
   BranchReceived: ['status', ['merged', 'discarded', 'aborted']],
   ForkJoined: ['outcome', ['joined']],
   ExportIssued: ['outcome', ['complete']],
