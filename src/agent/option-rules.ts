@@ -15,6 +15,8 @@ type Rules = Readonly<Record<string, Rule>>
 /** Longest delay of a timer, in milliseconds. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
+
 const rule =
   (expected: string, isFit: (value: unknown) => boolean): Rule =>
   (value) =>
@@ -67,6 +69,11 @@ export const flag = rule('true or false', (value) => typeof value === 'boolean')
 export const callable = rule('a function', (value) => typeof value === 'function')
 export const anObject = rule('an object', isObject)
 export const aList = rule('a list', Array.isArray)
+export const aTime = rule(
+  'a time such as "2026-01-31T12:00:00Z"',
+  (value) => typeof value === 'string' && RFC3339.test(value) && !Number.isNaN(Date.parse(value)),
+)
+export const aDate = rule('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime()))
 export const aSignal = rule('an AbortSignal', (value) => isObject(value) && 'aborted' in value)
 export const tries = rule('a whole number of tries, 0 or more, or Infinity', (value) => {
   return isFrom(0, value) && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY)

@@ -32,4 +32,21 @@ misplaced('A566 the function of a run is a function, and its options come before
   assert.is(await cs.run({ id: 'q' }, async () => 1), 1)
 })
 
+misplaced('a filter that a list does not have is refused, and lists nothing else (RUN-163)', async () => {
+  await using ledger = await openHome()
+  const cs = ledger.process()
+  await cs.run({ id: 'q', name: 'q' }, async () => 1)
+  const first = async (items: AsyncIterable<unknown>): Promise<unknown> => {
+    for await (const item of items) return item
+    return undefined
+  }
+  for (const filter of [{ stauts: 'open' }, { status: 'waiting' }, { since: 'yesterday' }, { name: 1 }])
+    assert.is(codeOf(await rejection(first(cs.runs(filter as never)))), 'invalid-option')
+  assert.is(codeOf(await rejection(first(cs.tail({ run: 'q' } as never)))), 'invalid-option')
+  // A time in any zone.
+  const inAnHour = new Date(Date.now() + 3_600_000 - 5 * 3_600_000).toISOString().replace('Z', '-05:00')
+  assert.is(await first(cs.runs({ since: inAnHour })), undefined)
+  assert.ok(await first(cs.runs({ since: '2026-01-01T00:00:00+14:00' })))
+})
+
 misplaced.run()

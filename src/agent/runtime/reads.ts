@@ -1,13 +1,28 @@
 /** @module Read access for programs: runs, calls, budgets, and a tail of events. */
 import type { JsonObject } from '../../../schemas/json.ts'
+import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import { argumentsOf } from '../calls/stored-value.ts'
 import { RecordedRequests } from '../models/conversation.ts'
+import { aList, aName, aSignal, aTime, checkOptions, type OptionRules, oneOf, text } from '../option-rules.ts'
 import type { Connection, Reads, TailedEvent } from './connection.ts'
 import type { RunBudget, RunCall, RunFilter, RunSummary, TailOptions } from './read-types.ts'
 
-/** Lists runs, newest first. */
+const FILTER: OptionRules<RunFilter> = {
+  status: oneOf(...RUN_STATUSES),
+  name: aName,
+  tag: aName,
+  compensation: oneOf(...ROLLBACK_VERDICTS),
+  since: aTime,
+}
+const TAIL: OptionRules<TailOptions> = { runId: text, types: aList, signal: aSignal }
+
+/** Lists runs, newest first. Throws `invalid-option`. */
 export async function* listedRuns(connection: Connection, filter: RunFilter = {}): AsyncGenerator<RunSummary, void> {
-  for await (const row of connection.runRows(filter)) yield row as RunSummary
+  checkOptions('cs.runs', filter, FILTER)
+  const { since, ...rest } = filter
+  // In UTC, as times are compared.
+  const from = since === undefined ? {} : { since: new Date(since).toISOString() }
+  for await (const row of connection.runRows({ ...rest, ...from })) yield row as RunSummary
 }
 
 export async function callsOf(connection: Reads, runId: string): Promise<readonly RunCall[]> {
@@ -40,9 +55,9 @@ export async function budgetOf(connection: Reads, runId: string): Promise<RunBud
   return (await connection.budget(runId)) as unknown as RunBudget
 }
 
-export async function* tailed(
-  connection: Connection,
-  { types, ...options }: TailOptions = {},
-): AsyncGenerator<TailedEvent, void> {
+/** Throws `invalid-option`. */
+export async function* tailed(connection: Connection, given: TailOptions = {}): AsyncGenerator<TailedEvent, void> {
+  checkOptions('cs.tail', given, TAIL)
+  const { types, ...options } = given
   for await (const event of connection.tail(options)) if (types === undefined || types.includes(event.type)) yield event
 }

@@ -5,7 +5,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { isChildCall } from '../calls/child-run.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import { argumentsOf, memberValue } from '../calls/stored-value.ts'
-import { AgentError } from '../errors.ts'
+import { aDate, checkOptions } from '../option-rules.ts'
 import type { RollbackStatus, RunOutcome } from '../saga/outcome.ts'
 import { isDoubtful, rollBack } from '../saga/roll-back.ts'
 import type { Connection } from './connection.ts'
@@ -70,9 +70,9 @@ const SINCE_DEFAULT_MS = 30 * 24 * 60 * 60_000
  * Examines every open run of the tenant, and the runs whose rollback ended in doubt or failed: compensation that a later resolution made possible is carried
  * out. Calls under an active lease are left alone.
  */
-export async function recover(home: Home, { since }: RecoverOptions = {}): Promise<Recovery> {
-  if (since !== undefined && !(since instanceof Date && !Number.isNaN(since.getTime())))
-    throw new AgentError('invalid-option', 'cs.recover: since is a Date')
+export async function recover(home: Home, options: RecoverOptions = {}): Promise<Recovery> {
+  checkOptions('cs.recover', options, { since: aDate })
+  const { since } = options
   home.registry.mustBeWhole()
   const rolledBack: RunOutcome[] = []
   const inDoubt: DoubtfulCallReport[] = []
