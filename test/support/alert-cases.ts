@@ -134,6 +134,8 @@ export const ALERT_CASES: readonly AlertCase[] = [
     '40m',
   ),
   fires('CountersignCallsInDoubt', 'a call stays in doubt', { countersign_calls_in_doubt: '1x80' }, '17m'),
+  fires('CountersignCallsOverdue', 'nobody carries the runs on', { countersign_calls_overdue: '2x320' }, '70m'),
+  isQuiet('CountersignCallsOverdue', 'a worker carries them on', { countersign_calls_overdue: '2x80 0x200' }, '65m'),
   fires('CountersignReaderDies', 'four ends', { countersign_reader_deaths_total: thread }, '4m'),
   fires('CountersignIndexingDies', 'four ends', { countersign_indexing_deaths_total: thread }, '4m'),
   fires(
