@@ -14,7 +14,7 @@ import type { ApprovalState } from './approval-state.ts'
 import type { SuspectState } from './suspect-state.ts'
 import type { HeldSignal, WaitState } from './wait-state.ts'
 
-export const RUN_PROJECTION_VERSION = 16
+export const RUN_PROJECTION_VERSION = 17
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run before its first handoff. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
