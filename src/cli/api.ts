@@ -286,8 +286,5 @@ async function orFailure<T>(work: () => Promise<T>): Promise<T> {
 function failureOf(error: unknown): unknown {
   if (error instanceof UnreachableError) return new CliFailure(error.message, EXIT.network, { cause: error })
   if (!(error instanceof LedgerError)) return error
-  const { errors } = error.problem
-  const [first] = Array.isArray(errors) ? (errors as readonly JsonObject[]) : []
-  const more = first === undefined ? '' : ` (${String(first.pointer)}: ${String(first.message)})`
-  return new CliFailure(`${error.message}${more}`, exitCodeOfStatus(error.status), { cause: error })
+  return new CliFailure(error.message, exitCodeOfStatus(error.status), { cause: error })
 }

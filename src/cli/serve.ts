@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import type { Logger } from 'pino'
+import { mcpReads } from '../capture/mcp-server/http.ts'
 import { type Service, startService } from '../compose/compose-service.ts'
 import type { Settings } from '../settings/config.ts'
 import { packageVersion } from '../settings/package-version.ts'
@@ -42,7 +43,10 @@ export async function serve(args: Arguments): Promise<number> {
   const mcp = mcpOf(args, settings, log)
   let isLeaving = false
   const service = await startedInTime(
-    startService({ settings, log, version, gateway, mcp: mcp?.entrance, isLeaving: () => isLeaving }),
+    startService({
+      ...{ settings, log, version, gateway, mcp: mcp?.entrance, isLeaving: () => isLeaving },
+      mcpReads: mcpReads(version, settings.corsOrigins),
+    }),
     signalled,
     CLOSE_MAX_MS,
   )

@@ -39,6 +39,7 @@ export interface ServiceOptions {
   /** Closed together with the service. */
   readonly gateway?: ModelGateway | undefined
   readonly mcp?: AppOptions['mcp']
+  readonly mcpReads?: AppOptions['mcpReads']
   readonly isLeaving?: AppOptions['isLeaving']
 }
 
@@ -162,7 +163,7 @@ function waiting(opening: Opening, settings: Settings): Served {
 }
 
 function edgeOf(
-  { settings, log, version, gateway, mcp, isLeaving }: ServiceOptions,
+  { settings, log, version, gateway, mcp, mcpReads, isLeaving }: ServiceOptions,
   issuers: WatchedFile<readonly TrustedIssuer[]>,
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
@@ -183,7 +184,7 @@ function edgeOf(
       ...(readers && { readers }),
       ...(indexing && { indexing }),
       disks: foldersOf(settings),
-      ...{ mcp, ...(webhook && { webhook }), ...(retention && { retention }) },
+      ...{ mcp, mcpReads, ...(webhook && { webhook }), ...(retention && { retention }) },
       ...(gateway && { gateway }),
       settings: {
         ...{ ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },

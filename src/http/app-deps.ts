@@ -113,6 +113,15 @@ export interface McpAsked {
   readonly ledger: (url: string, init: RequestInit) => Promise<Response>
 }
 
+/** A request to `/mcp`, with a valid token. */
+export interface McpReadAsked {
+  readonly method: string
+  readonly headers: Headers
+  readonly body: string
+  /** Calls this application. */
+  readonly ledger: (path: string, init: RequestInit) => Promise<Response>
+}
+
 export interface AppOptions {
   readonly ledger: Ledger
   readonly verifier: Pick<TokenVerifier, 'verify'>
@@ -133,6 +142,8 @@ export interface AppOptions {
   readonly indexing?: Pick<IndexingThread, 'stats'>
   /** Absent if no MCP server is configured. */
   readonly mcp?: McpEntrance | undefined
+  /** Answers `/mcp`, the MCP server over this ledger; if absent, the path does not exist. */
+  readonly mcpReads?: ((asked: McpReadAsked) => Promise<Response>) | undefined
   /** For its metrics; absent if no webhook is configured. */
   readonly webhook?: WebhookCounters
   /** Passes of retention over a tenant; absent if no classes are set, or the store archives nothing. */
@@ -147,7 +158,7 @@ export interface AppOptions {
   readonly draining?: AbortSignal
 }
 
-type Optional = 'readers' | 'indexing' | 'webhook' | 'retention' | 'gateway' | 'mcp'
+type Optional = 'readers' | 'indexing' | 'webhook' | 'retention' | 'gateway' | 'mcp' | 'mcpReads'
 
 /** `AppOptions` with every default filled in. */
 export interface AppDeps extends Required<Omit<AppOptions, 'settings' | Optional>>, Pick<AppOptions, Optional> {

@@ -14,7 +14,7 @@ import { createLiveTokens } from './live-tokens.ts'
 import { createMetrics } from './metrics.ts'
 import { mountDashboard } from './mount-dashboard.ts'
 import { mountGateway } from './mount-gateway.ts'
-import { mountMcp } from './mount-mcp.ts'
+import { mountMcp, mountMcpReads } from './mount-mcp.ts'
 import { noRoute } from './no-route.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
 import type { HttpDeps, OpenRoute, Route } from './route.ts'
@@ -85,6 +85,7 @@ export function createApp(options: AppOptions): OpenAPIHono<HttpEnv> {
   }
   mountDashboard(app, gate)
   if (options.gateway !== undefined) mountGateway(app, gate, options.gateway)
+  if (deps.mcpReads !== undefined) mountMcpReads(app, gate, deps.mcpReads)
   if (deps.mcp !== undefined) mountMcp(app, gate, deps.mcp)
   app.notFound(noRoute(routes))
   app.onError((error, c) => failure(error, deps, c))

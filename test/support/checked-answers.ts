@@ -27,7 +27,7 @@ export function checkAnswers(app: OpenAPIHono<HttpEnv>): void {
     const method = init?.method ?? (target instanceof Request ? target.method : 'GET')
     const url = new URL(target instanceof Request ? target.url : String(target), 'http://localhost')
     const type = response.headers.get('content-type') ?? ''
-    if (!JSON_TYPES.has(type) || response.body === null || url.pathname.startsWith('/ui/')) return response
+    if (!JSON_TYPES.has(type) || response.body === null || /^\/(?:ui|mcp)(?:\/|$)/.test(url.pathname)) return response
     check ??= checkOf(openApiDocument(app, ''))
     const body: unknown = await response.clone().json()
     const fault = response.ok

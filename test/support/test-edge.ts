@@ -65,6 +65,7 @@ export interface TestEdgeOptions extends TestLedgerOptions {
   readonly trusted?: TokenVerifierOptions['trusted']
   readonly disks?: AppOptions['disks']
   readonly mcp?: AppOptions['mcp']
+  readonly mcpReads?: AppOptions['mcpReads']
   readonly retentionPasses?: AppOptions['retention']
   readonly payloadScope?: 'implied' | 'required'
   /** Whether tokens can be revoked, as in a server. Default: false. */
@@ -93,6 +94,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
     settings: { ratePerSecond: 0, ...options.settings },
     ...(options.disks && { disks: options.disks }),
     mcp: options.mcp,
+    mcpReads: options.mcpReads,
     ...(options.retentionPasses && { retention: options.retentionPasses }),
     draining: draining.signal,
     now,

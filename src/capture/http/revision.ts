@@ -8,7 +8,7 @@ import { INVALID_PARAMS, type RequestId } from '../json-rpc.ts'
 
 /** Requests are independent: no session, no GET, no DELETE. */
 export const STATELESS = '2026-07-28'
-const WITH_SESSIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
+export const WITH_SESSIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
 const KNOWN: readonly string[] = [...WITH_SESSIONS, STATELESS]
 
 const HEADER_MISMATCH = -32_020

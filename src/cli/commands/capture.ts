@@ -1,6 +1,7 @@
 /** @module Commands that run between an agent and its tools and record the calls. */
 import type { CliCommand } from '../cli-command.ts'
 import { choice, flag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+import { asking } from './asking.ts'
 
 export function captureCommands(program: CliCommand): void {
   program.commandsGroup('Record what agents do:')
@@ -28,6 +29,12 @@ export function captureCommands(program: CliCommand): void {
     )
     .settings(...PLACE)
     .runs(async () => (await import('../mcp.ts')).mcp)
+
+  asking(program.command('mcp-server'), 'runs:read payloads:read audit:read')
+    .description(
+      'let a host read a ledger over MCP on stdio: runs, calls, approvals, budgets, queries of auditors, proofs',
+    )
+    .runs(async () => (await import('../mcp-server.ts')).mcpServer)
 
   program
     .command('hook')
