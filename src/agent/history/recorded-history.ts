@@ -183,7 +183,8 @@ export class RecordedHistory {
   /** Whether the record of the rollback of a scope may lack its end. */
   isLeftUndone(scope: string): boolean {
     for (const { phase, compensate, undone, attempts, tool, ...call } of this.run.calls.values()) {
-      const mayBeUndone = isChildCall(tool) || attempts.at(-1)?.outcome?.kind !== 'failed'
+      const ended = attempts.at(-1)?.outcome?.kind
+      const mayBeUndone = isChildCall(tool) || (ended !== 'failed' && ended !== 'not-executed')
       const isLeft = phase === 'forward' && typeof compensate === 'object' && mayBeUndone
       if (isLeft && (undone === undefined || undone === 'unknown') && isCovered(scope, call.scope)) return true
     }

@@ -54,6 +54,8 @@ export class RollbackTurn {
   /** Compensations that are carried out. */
   readonly #open = new Set<Json | undefined>()
   #last: JsonObject | undefined
+  /** Where the record has them, as far as it does. */
+  #place: number | undefined
 
   constructor(session: Session, turn: Turn) {
     this.#session = session
@@ -65,8 +67,9 @@ export class RollbackTurn {
     const { history, live } = this.#session
     const isLeft = live !== undefined && scopes?.some((scope) => history?.isLeftUndone(scope) === true)
     const recorded = scopes?.map((scope) => history?.rolledBackAfter(scope)) ?? [undefined]
-    if (isLeft === true || recorded.includes(undefined)) this.#turn.live()
-    else this.#turn.recorded(Math.max(0, ...recorded.map(Number)))
+    if (!recorded.includes(undefined)) this.#place = Math.max(0, ...recorded.map(Number))
+    if (isLeft === true || this.#place === undefined) this.#turn.live()
+    else this.#turn.recorded(this.#place)
   }
 
   /** The connection for the rollbacks. An outcome that is recorded later waits until it is known whether anything is left to undo. */
@@ -90,5 +93,6 @@ export class RollbackTurn {
     const goesOn = this.#open.size > 0 || (command.kind === 'settle' && command.body.willRetry === true)
     if (goesOn) this.#turn.live()
     else if (this.#last !== undefined) this.#turn.answered(this.#last)
+    else if (this.#place !== undefined) this.#turn.recorded(this.#place)
   }
 }
