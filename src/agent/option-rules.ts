@@ -165,6 +165,8 @@ const SHOWN_MAX_CHARS = 80
 
 function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value) && value.length > 0)
+    return `a list of ${shown(value.find((each) => typeof each !== 'string') ?? value[0])}`
   if (isObject(value)) return Array.isArray(value) ? 'a list' : 'an object'
   return (typeof value === 'string' ? JSON.stringify(value) : String(value)).slice(0, SHOWN_MAX_CHARS)
 }

@@ -14,6 +14,7 @@ function over(unmade: number[], stuckMs: number): OutcomeOrder {
     {
       unmadeBefore: (place) => (unmade.some((each) => each < place) ? 'a call' : undefined),
       isFree: () => false,
+      isOver: () => false,
       isStopped: () => false,
       neverMade: (what) => new Error(`never requested: ${what}`),
       stuck: (fault) => fault,

@@ -1,11 +1,26 @@
 /** Programs in which several requests are under way at once: what they do next depends on which came first. */
 import fc from 'fast-check'
+import { currentCall } from '../../src/agent/runtime/execution-context.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { NO_WAIT } from '../agent/homes.ts'
-import { NotFound, seen } from './twin-programs.ts'
+import { NotFound, normal, seen, shown } from './twin-programs.ts'
 
-const PATTERNS = ['all', 'pool', 'race', 'any', 'stop', 'counter', 'sleep', 'waits', 'again', 'kinds'] as const
+const PATTERNS = [
+  'all',
+  'pool',
+  'race',
+  'any',
+  'stop',
+  'counter',
+  'sleep',
+  'waits',
+  'again',
+  'kinds',
+  'letGo',
+  'unwound',
+  'checked',
+] as const
 
 export interface Together {
   readonly pattern: (typeof PATTERNS)[number]
@@ -24,6 +39,8 @@ interface Tools {
   readonly work: (n: number) => Promise<{ readonly n: number }>
   readonly next: (what: string) => Promise<string>
   readonly same: (n: number) => Promise<number>
+  /** Like `work`, with something to undo. */
+  readonly keep: (n: number) => Promise<{ readonly n: number }>
 }
 
 interface Part extends Tools {
@@ -98,6 +115,51 @@ const DOES: Readonly<Record<Together['pattern'], (part: Part) => Promise<unknown
         await noted(part, 'same', part.same(n % 2))
       }),
     ),
+  letGo: async (part) => {
+    const { run, i, numbers } = part
+    const branches = ['p', 'q'].map((name) => ({
+      name,
+      agent: name,
+      run: async () => ({
+        [`first ${i} ${name}`]: await Promise.race(numbers.map((n) => part.keep(n).catch(() => n))),
+      }),
+    }))
+    const joined = run.fork(branches, { join: 'union', agent: 'author' } as never).then(({ output }) => output)
+    await part.next(await noted(part, 'let go', joined))
+  },
+  unwound: async (part) => {
+    const { run, numbers } = part
+    const branches = numbers.map((n) => ({
+      name: `b${n}`,
+      agent: `b${n}`,
+      run: async () => ({ [`kept ${part.i}`]: await part.keep(n) }),
+    }))
+    const forked = async (): Promise<void> => {
+      const { unwound } = await run.fork(branches, { join: 'first_wins' } as never)
+      part.see('joined')
+      await part.next(
+        await noted(
+          part,
+          'unwound',
+          unwound.then((all) => all.map(({ status }) => status)),
+        ),
+      )
+    }
+    await Promise.all([
+      noted(part, 'fork', forked()),
+      ...numbers.map(async (n) => part.next(await noted(part, 'beside', part.work(n)))),
+    ])
+  },
+  checked: (part) => {
+    const { run, numbers } = part
+    const steps = [...numbers.map((n) => ({ tool: 'checked', args: [n] })), { tool: 'breaks', args: [] }]
+    const saga = run.saga((part.i % 2 === 0 ? steps : steps.slice(0, -1)) as never)
+    const told = saga.then((document) => normal(shown(document)))
+    return Promise.all([
+      noted(part, 'checked', told.then(part.next)),
+      ...numbers.map(async (n) => part.next(await noted(part, 'beside', part.work(n)))),
+    ])
+  },
   kinds: (part) => {
     const { run, cs, i } = part
     const saga = run.saga([
@@ -131,6 +193,9 @@ const DOES: Readonly<Record<Together['pattern'], (part: Part) => Promise<unknown
   },
 }
 
+/** What was done, by the key of its call. */
+const DONE = new Map<string, unknown>()
+
 /** All that its code sees, in order. */
 export function observedTogether(cs: Countersign<unknown>, program: readonly Together[]) {
   const log: string[] = []
@@ -138,6 +203,19 @@ export function observedTogether(cs: Countersign<unknown>, program: readonly Tog
   const options = { onUnknown: 'retry', backoff: NO_WAIT, dedupe: 'position' } as const
   cs.tool((n: number) => n, { ...options, name: 'step', compensate: () => undefined })
   cs.tool(() => Promise.reject(new NotFound('step')), { ...options, name: 'breaks', compensate: 'not-needed' })
+  cs.tool(
+    (n: number) => {
+      DONE.set(currentCall()?.idempotencyKey ?? '', n)
+      return n
+    },
+    {
+      name: 'checked',
+      dedupe: 'position',
+      compensate: () => undefined,
+      check: (_: number, { idempotencyKey: key }: { idempotencyKey: string }) =>
+        DONE.has(key) ? { done: true, result: DONE.get(key) } : { done: false },
+    } as never,
+  )
   const parts = program.map(({ pattern, calls }, i) => {
     const at = { ...options, compensate: 'not-needed' } as const
     const work = async (n: number): Promise<{ n: number }> => {
@@ -148,6 +226,7 @@ export function observedTogether(cs: Countersign<unknown>, program: readonly Tog
     }
     const tools = {
       work: cs.tool(work, { ...at, name: `work${i}`, errors: [NotFound] }),
+      keep: cs.tool(work, { ...options, name: `keep${i}`, errors: [NotFound], compensate: () => undefined }),
       next: cs.tool((what: string) => what, { ...at, name: `next${i}` }),
       same: cs.tool((n: number) => n, { ...at, name: `same${i}`, dedupe: 'args' }),
     } as unknown as Tools

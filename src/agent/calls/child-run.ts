@@ -1,5 +1,5 @@
 /** @module A nested run as a call of its parent run: identified by its place, served on resume, and undone by rolling the child back (RUN-56 to RUN-58). */
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { AgentError, LedgerRefused, OutcomeUnknown } from '../errors.ts'
 import type { RunOutcome } from '../saga/outcome.ts'
 import type { Compensation } from './compensation.ts'
@@ -30,6 +30,29 @@ export function childSpec(tool: string, execute: ToolSpec['execute']): ToolSpec 
     isRun: true,
   }
 }
+
+/** The same call where its code is not run again: the end that the child has come to counts; a child that has not ended is rolled back, and the call fails. */
+export function leftChildSpec(call: JsonObject, { outputOf, rollBackChild, codecs }: LeftChild): ToolSpec {
+  const tool = String(call.tool)
+  const execute = async (): Promise<unknown> => {
+    const { child } = call
+    const output = typeof child === 'string' ? await outputOf(child).catch(unlessUnstarted) : undefined
+    if (output !== undefined) return codecs.decode(output)
+    mustBeUndone(await rolledBack(call, rollBackChild))
+    throw Object.assign(new Error(`${tool} was given up: its code is not run again`), { code: GIVEN_UP })
+  }
+  return { ...childSpec(tool, execute), codecs }
+}
+
+interface LeftChild {
+  readonly rollBackChild: RollBackChild
+  readonly codecs: ToolSpec['codecs']
+  /** Output of the run, if it has completed. */
+  readonly outputOf: (runId: string) => Promise<Json | undefined>
+}
+
+/** Code of the failure of a call that nothing waits for and that is not made again. */
+export const GIVEN_UP = 'branch-given-up'
 
 /** Rolls a run back, or continues a rollback that was started. */
 export type RollBackChild = (runId: string, reason: string) => Promise<RunOutcome>
@@ -63,10 +86,14 @@ async function rolledBack({ child, callId }: JsonObject, rollBackChild: RollBack
     const { runId, status } = await rollBackChild(child, 'the run that it is a part of is rolled back')
     return { runId, status }
   } catch (error) {
-    // The process stopped after the parent had recorded the child's id and before the child was started.
-    if (error instanceof LedgerRefused && error.code === 'run-not-found') return compensated
-    throw error
+    unlessUnstarted(error)
+    return compensated
   }
+}
+
+/** The process stopped after the parent had recorded the child's id and before the child was started. */
+function unlessUnstarted(error: unknown): undefined {
+  if (!(error instanceof LedgerRefused && error.code === 'run-not-found')) throw error
 }
 
 /** Throws if a part of the child could not be undone, or if that is unknown. */

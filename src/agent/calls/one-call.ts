@@ -238,9 +238,9 @@ export class OneCall {
     throw session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
   }
 
-  /** The code that this call runs beside ends by a throw, and nobody has heard of its outcome: neither does a replay. */
-  async #underWayAtTheEnd(match: HistoryMatch | undefined): Promise<never> {
-    const { session, ancestors: callers } = this.#identity.execution
+  /** The code that this call runs beside ends by a throw. */
+  #underWayAtTheEnd(match: HistoryMatch | undefined): Promise<never> {
+    const { session } = this.#identity.execution
     const { tool, spec } = this.#identity
     const callId = match?.kind === 'open' ? match.call.callId : ''
     const fault = (): Error =>
@@ -248,10 +248,7 @@ export class OneCall {
         ? new InDoubt({ tool: spec.name, callId, runId: session.runId })
         : (session.history?.unknown(this.#identity) ?? new TypeError(`${tool} is in a record`))
     this.#turn.live()
-    await session.order.hold({ isUnmade: () => true, fault, callers, signal: session.signal }).catch((never) => {
-      throw session.halt(never)
-    })
-    return new Promise<never>(() => undefined)
+    return session.underWayAtTheEnd(this.#identity.execution, fault)
   }
 
   get #work(): NewWork {

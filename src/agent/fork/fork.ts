@@ -16,7 +16,7 @@ import { settleLeftovers } from '../runtime/leftovers.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { fateOfItem, fatesIn, isCovered } from '../saga/outcome.ts'
-import { rollBackScope } from '../saga/roll-back-scope.ts'
+import { RollbackTurn, rollBackScope } from '../saga/roll-back-scope.ts'
 import { TOO_LARGE, wasTooLarge } from '../too-large.ts'
 import type { BranchOf, BranchRollback, ForkOptions, ForkResult } from './fork-types.ts'
 import { resultOf, type Verdict, verdictOf } from './fork-verdict.ts'
@@ -73,12 +73,22 @@ class Fork<Run> {
     for (const [name, report] of recorded?.reports ?? []) this.#reports.set(name, report)
     if (recorded?.verdict !== undefined) return this.#served(recorded, recorded.verdict)
     if (recorded === undefined) this.#refusedAsThen()
-    if (session.live === undefined) throw session.halt(session.forks.unknown(this.#plan))
+    if (session.live === undefined) return this.#notInRecord()
     this.#turn.live()
     const frozen = await this.#open(recorded !== undefined)
     const running = this.#plan.branches.map((branch) => this.#carry(branch, frozen))
     const verdict = await this.#joined(running)
     return this.#ended(verdict, this.#establish(verdict.body), running)
+  }
+
+  /** A replay has reached a fork whose verdict is not recorded. */
+  #notInRecord(): Promise<never> {
+    const { session } = this.#place
+    const fault = session.forks.unknown(this.#plan)
+    if (session.history?.endsByThrow !== true) throw session.halt(fault)
+    for (const { scope } of this.#plan.branches) this.#pass(scope)
+    this.#turn.live()
+    return session.underWayAtTheEnd(this.#place, () => fault)
   }
 
   #known(): RecordedFork | undefined {
@@ -231,11 +241,18 @@ class Fork<Run> {
     this.#abort(`branch ${verdict.winners[0] ?? ''} has won`)
     // A branch that is stopped may never ask for what an earlier life recorded of it, and nothing waits for that.
     for (const { name, scope } of this.#plan.branches) if (!this.#reports.has(name)) this.#pass(scope)
-    const unwound = session.behind(async () => {
-      await Promise.allSettled(running)
-      return unwind(this.#place, this.#plan, { verdict, isKept: this.#isKept(verdict) })
-    })
-    if (verdict.join !== 'first_wins' || verdict.outcome !== 'joined') await unwound
+    const isBehind = verdict.join === 'first_wins' && verdict.outcome === 'joined'
+    const unwound = session.behind(() =>
+      session.order.inOrder(
+        async (turn) => {
+          const unwinding = { verdict, isKept: this.#isKept(verdict), part: new RollbackTurn(session, turn) }
+          return unwind(this.#place, this.#plan, { ...unwinding, running })
+        },
+        // What the fork itself waits for has no turn of its own.
+        { isEarly: !isBehind },
+      ),
+    )
+    if (!isBehind) await unwound
     return resultOf(verdict, { reports: this.#reports, established, unwound })
   }
 
@@ -291,29 +308,42 @@ function checkFork(branches: unknown, options: unknown): void {
 
 // Rolls back the branches that were not merged, like sagas (RUN-41).
 
+interface Unwinding {
+  readonly verdict: Verdict
+  readonly isKept: boolean
+  readonly part: RollbackTurn
+  /** The branches that this life has begun. */
+  readonly running: readonly Promise<unknown>[]
+}
+
 /** Undoes the branches unless `isKept`. A resume continues an interrupted rollback; a replay reads its result. */
 async function unwind(
   execution: ExecutionContext,
   plan: ForkPlan<never>,
-  { verdict, isKept }: { readonly verdict: Verdict; readonly isKept: boolean },
+  { verdict, isKept, part, running }: Unwinding,
 ): Promise<readonly BranchRollback[]> {
+  const { history } = execution.session
   const lost = verdict.receipts.flatMap(({ branch, status }) => {
     const scope = status === 'merged' ? undefined : plan.branches.find(({ name }) => name === branch)?.scope
     return scope === undefined ? [] : [{ branch, status, scope }]
   })
-  await settleLeftovers(
-    execution.session,
-    lost.map(({ scope }) => scope),
-  )
+  const held = lost.map(({ scope }) => scope).filter((scope) => history?.holdsWithin(scope) === true)
+  part.expects(running.length > 0 ? undefined : plan.onDiscard === 'keep' ? [] : held)
+  await Promise.allSettled(running)
+  if (history !== undefined)
+    await settleLeftovers(
+      execution.session,
+      lost.map(({ scope }) => scope),
+    )
   if (plan.onDiscard === 'keep') return []
   const scopes = await scopesWithCalls(execution)
   const rollbacks = lost.map(async ({ branch, status, scope }): Promise<BranchRollback[]> => {
-    const inherited = execution.session.history?.run.inherited?.scopes.has(scope) === true
+    const inherited = history?.run.inherited?.scopes.has(scope) === true
     if (!inherited && !scopes.some((inner) => isCovered(scope, inner))) return []
     // Records of earlier versions contain the rollback of such a branch.
-    if (isKept && execution.session.history?.rolledBackAfter(scope) === undefined) return []
+    if (isKept && history?.rolledBackAfter(scope) === undefined) return []
     const reason = new Error(`branch ${branch} of fork ${verdict.forkId} is ${status}`)
-    const outcome = await rollBackScope(execution, scope, { error: reason, isPart: true })
+    const outcome = await rollBackScope(execution, scope, { error: reason, part })
     if (outcome.status === 'OPEN' || outcome.status === 'FAILED') return []
     const { compensated, standing, failed, unknown } = outcome
     return [{ branch, status: outcome.status, compensated, standing, failed, unknown }]

@@ -22,6 +22,8 @@ const SHOWN_MAX = 10
 /** Whether the name of a recorded call shows that the current code will never request it. */
 export function isLost(call: RecordedCall, registry: Pick<ToolRegistry, 'get'>, work: NewWork): boolean {
   if (OWN.test(call.tool)) return false
+  // What was called inside a call that is made again is called again, or is not.
+  if (call.parentCall !== undefined && work.expected?.isHeld === true) return false
   const kind = kindOf(call.tool)
   if (kind === undefined) return registry.get(call.tool) === undefined
   if (kindOf(work.name) !== kind || work.name === call.tool) return false

@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.
 import { requestMark } from '../../../schemas/refused-request.ts'
 import { blindCallKey } from '../../signing/blind.ts'
 import { jsonDigest } from '../../signing/digests.ts'
+import { isChildCall } from '../calls/child-run.ts'
 import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
 import type { DivergenceCode, ResumeDiverged } from '../errors.ts'
 import { RecordedRequests } from '../models/conversation.ts'
@@ -17,6 +18,7 @@ import {
   type RecordedAttempt,
   type RecordedCall,
   type RecordedRefusal,
+  type RecordedRollback,
   type RecordedRun,
   slotOf,
 } from './recorded-run.ts'
@@ -88,7 +90,9 @@ export class RecordedHistory {
   readonly #servedAttempts = new Map<string, number>()
   /** Number of served refusals, by call. */
   readonly #servedRefusals = new Map<string, number>()
-  /** Calls undone by a rollback that the current code has reached as well. */
+  /** Scopes that the current code has rolled back as well. */
+  readonly #rolledBack = new Set<string>()
+  /** Calls undone by such a rollback. */
   readonly #undone = new Set<string>()
 
   /** `callKey` finds calls whose arguments were left out of the record. */
@@ -169,9 +173,31 @@ export class RecordedHistory {
     })
   }
 
+  /** Rollbacks of scopes that an earlier life left unfinished and that the current code has not come to. */
+  get rollbacksLeft(): readonly RecordedRollback[] {
+    const { rollbacks, inherited } = this.run
+    const isMet = (scope: string): boolean => inherited?.scopes.has(scope) === true || this.#rolledBack.has(scope)
+    return rollbacks.filter(({ scope }) => scope !== undefined && !isMet(scope) && this.isLeftUndone(scope))
+  }
+
+  /** Whether the record of the rollback of a scope may lack its end. */
+  isLeftUndone(scope: string): boolean {
+    for (const { phase, compensate, undone, attempts, tool, ...call } of this.run.calls.values()) {
+      const ended = attempts.at(-1)?.outcome?.kind
+      const mayBeUndone = isChildCall(tool) || (ended !== 'failed' && ended !== 'not-executed')
+      const isLeft = phase === 'forward' && typeof compensate === 'object' && mayBeUndone
+      if (isLeft && (undone === undefined || undone === 'unknown') && isCovered(scope, call.scope)) return true
+    }
+    return false
+  }
+
+  get endsByThrow(): boolean {
+    return this.run.rollbacks.some(({ scope }) => scope === undefined)
+  }
+
   /** Whether the code had ended by a throw before this recorded call had an outcome that it could see. */
   endsBefore(request: Pick<RequestedCall, 'phase' | 'key'>, match: HistoryMatch | undefined): boolean {
-    if (!this.run.rollbacks.some(({ scope }) => scope === undefined)) return false
+    if (!this.endsByThrow) return false
     return match?.kind === 'open' ? !match.seen : match?.kind === 'nothing' && this.#callOf(request) !== undefined
   }
 
@@ -284,6 +310,7 @@ export class RecordedHistory {
 
   /** The current code has rolled this scope back as well: equal calls are new calls from here on. */
   rolledBack(scope: string | undefined): void {
+    if (scope !== undefined) this.#rolledBack.add(scope)
     for (const call of this.run.calls.values()) {
       if (isCovered(scope, call.scope) && call.undone === 'compensated') this.#undone.add(call.callId)
     }
@@ -318,7 +345,9 @@ export class RecordedHistory {
 
   /** The error for a call that the record does not hold. */
   unknown(query: RequestedCall): ResumeDiverged {
-    return this.#diverged(query, [])
+    const { scope } = query.execution
+    const there = [...this.#unserved.values()].find((call) => call.scope === scope && call.parentCall === undefined)
+    return this.#diverged(query, there === undefined ? [] : [there])
   }
 
   #callOf({ phase, key }: Pick<RequestedCall, 'phase' | 'key'>): RecordedCall | undefined {
@@ -384,11 +413,15 @@ export class RecordedHistory {
     const { spec, args, execution, occurrence } = identity
     const actual = { tool: spec.name, args, scope: execution.scope ?? null, occurrence }
     const details: JsonObject = { expected: expected.slice(0, SHOWN_MAX).map(shown), actual }
-    const expectedText = expected.length === 0 ? 'no such call' : names(expected)
-    const message = `the code asks for ${spec.name} with other arguments than the record holds (${expectedText}): nothing was run`
     const [first] = expected
+    const isOther = first !== undefined && ![spec.name, ...spec.alias].includes(first.tool)
+    const expectedText = first === undefined ? 'no such call' : names(expected)
+    const than = isOther ? 'where the record holds' : 'with other arguments than the record holds'
+    const message = `the code asks for ${spec.name} ${than} ${isOther ? expectedText : `(${expectedText})`}: nothing was run`
     const recorded = first === undefined ? undefined : this.#wholeArgs(first)
-    const differing = { message, recorded: withoutDigest(recorded), asked: withoutDigest(args) ?? null }
+    const differing = isOther
+      ? { message, recorded: { tool: first.tool }, asked: { tool: spec.name } }
+      : { message, recorded: withoutDigest(recorded), asked: withoutDigest(args) ?? null }
     return divergenceOf(differing, details, this.#code, stack)
   }
 

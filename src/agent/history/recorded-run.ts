@@ -72,7 +72,7 @@ export interface RecordedApproval {
 
 type Denial = { readonly code: LedgerErrorCode; readonly detail: string; readonly comment: string | null }
 
-interface RecordedRollback {
+export interface RecordedRollback {
   readonly scope: string | undefined
   /** Number of events that had been recorded with its start. */
   readonly after: number

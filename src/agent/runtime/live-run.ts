@@ -188,7 +188,7 @@ function callKeyIn({ callKey }: StartAnswer): Uint8Array | undefined {
 
 /** Waits for everything that was started, then records the output. */
 async function complete(session: Session, connection: Connection, output: unknown): Promise<unknown> {
-  await awaitForgotten(session)
+  await awaitForgotten(session, () => settleForgotten(session))
   const stopped = session.halted ?? session.failed
   if (stopped !== undefined) throw stopped
   session.mustBeSpent()
@@ -198,7 +198,6 @@ async function complete(session: Session, connection: Connection, output: unknow
     throw recorded.tooLarge === true
       ? outputTooLarge(session.runId, recorded.reason)
       : notRecordable('the output of the run', recorded)
-  await settleForgotten(session)
   const body = { output: recorded.value, runFence: session.fence }
   const reply = await reach(session, () => connection.execute(session.runId, { kind: 'complete', body }))
   if (!reply.ok) {
@@ -208,12 +207,16 @@ async function complete(session: Session, connection: Connection, output: unknow
   return codecs.decode(recorded.value)
 }
 
-/** The body has returned: waits for what its code let go of, and first for what that has yet to request of the record (RUN-250). */
-export async function awaitForgotten(session: Session): Promise<void> {
+/**
+ * The body has returned: waits for what its code let go of, and first for what that has yet to request of the record (RUN-250). `settle` ends what an earlier
+ * life left of it.
+ */
+export async function awaitForgotten(session: Session, settle?: () => Promise<void>): Promise<void> {
   const diverged = await session.neverRequested()
   if (diverged !== undefined) throw diverged
   const forgotten = session.underWay
   const failure = await session.settled()
+  if (session.halted === undefined && session.failed === undefined) await settle?.()
   session.close()
   if (forgotten.length === 0) return
   const tools = [...new Set(forgotten)].join(', ')
@@ -248,6 +251,8 @@ async function endFailed(
   if (doubt !== undefined) await leaveDoubt(session, doubt)
   // The run diverged, or the ledger is unreachable or refuses further commands: the run stays as it is, to be resumed.
   if (session.halted !== undefined || isLeft || isDivergence(error)) return openOutcome(runId)
+  // Code beside the one that threw asks in vain, as on a replay.
+  session.close()
   try {
     if (!isOverBudget(error) || options.compensateOnBudgetExceeded !== false) {
       return await rollBack({

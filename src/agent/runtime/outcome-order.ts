@@ -12,8 +12,10 @@ import { Patience } from './patience.ts'
 export interface OrderedRun {
   /** A recorded request that comes before this position and that the code has not made yet. */
   readonly unmadeBefore: (place: number) => string | undefined
-  /** Nothing is held back any more: the run is halted here, or its code has ended. */
+  /** Nothing is held back any more: the run is halted here. */
   readonly isFree: () => boolean
+  /** The code of the run has ended: outcomes wait no longer for requests that it has not made. */
+  readonly isOver: () => boolean
   /** The run is halted here. */
   readonly isStopped: () => boolean
   /** The divergence if the code never makes a request that is recorded before the outcome it waits for. */
@@ -330,7 +332,8 @@ export class OutcomeOrder {
   #handOverNext(): void {
     const next = this.#next()
     if (next?.handOver === undefined) return
-    const unmade = this.run.isFree() || next.isHad ? undefined : this.run.unmadeBefore(next.place)
+    const isFree = this.run.isFree() || this.run.isOver()
+    const unmade = isFree || next.isHad ? undefined : this.run.unmadeBefore(next.place)
     if (unmade !== undefined) {
       this.#waitFor(next, unmade)
       return

@@ -88,14 +88,14 @@ export async function recover(home: Home, options: RecoverOptions = {}): Promise
   }
   for (const runId of runIds) {
     const outcome = await finishRollback(home, runId)
-    inDoubt.push(...(await doubtsOf(home, runId)))
+    inDoubt.push(...(await doubtsOf(home, runId, outcome === undefined)))
     if (outcome !== undefined) rolledBack.push(outcome)
     else runs.push(await openRun(home.connection, runId))
   }
   for (const { runId, verdict } of ended) {
     const outcome = await finishRollback(home, runId)
     if (outcome !== undefined && outcome.status !== verdict) rolledBack.push(outcome)
-    inDoubt.push(...(await doubtsOf(home, runId)))
+    inDoubt.push(...(await doubtsOf(home, runId, false)))
   }
   const open = runs.map(({ runId }) => runId)
   const waiting = runs.filter(({ waitsFor }) => waitsFor.length > 0)
@@ -134,7 +134,11 @@ async function finishRollback(home: Home, runId: string): Promise<RunOutcome | u
   return undefined
 }
 
-async function doubtsOf({ connection, registry }: Home, runId: string): Promise<DoubtfulCallReport[]> {
+async function doubtsOf(
+  { connection, registry }: Home,
+  runId: string,
+  isResumed: boolean,
+): Promise<DoubtfulCallReport[]> {
   const remaining: DoubtfulCallReport[] = []
   for (const call of await connection.calls(runId)) {
     // A model call can be repeated, so there is nothing to check. A run within the run has its own doubts and rollback.
@@ -147,8 +151,8 @@ async function doubtsOf({ connection, registry }: Home, runId: string): Promise<
     }
     const spec = call.phase === 'forward' ? registry.get(report.tool) : undefined
     const cleared = await resolveDoubt(connection, spec, { ...report, recordedArgs: report.args })
-    // A call with `onUnknown: 'retry'` needs no decision: the resume runs it again.
-    if (cleared.kind === 'in-doubt' && call.onUnknown !== 'retry') remaining.push(report)
+    // A call with `onUnknown: 'retry'` needs no decision where a resume runs it again.
+    if (cleared.kind === 'in-doubt' && !(isResumed && call.onUnknown === 'retry')) remaining.push(report)
   }
   return remaining
 }

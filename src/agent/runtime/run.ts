@@ -178,11 +178,7 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
       return await runWithin(inner, () => fn(runOf(inner, input)))
     },
     model: async (call) => callModel(here(), call),
-    saga: (steps, options = {}) =>
-      at((place) => {
-        checkSagaOptions(options)
-        return carrySaga(place, steps, options)
-      }),
+    saga: (steps, options = {}) => at((place) => sagaAt(place, steps, options)),
     fork: (branches, options) =>
       at((execution) => fork({ execution, runOf: (inner) => runOf(inner, input) }, branches, options)),
     handoff: (payload, options) => at((place) => handOff(place, payload, options)),
@@ -192,6 +188,12 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
     calls: async () => callsOf(readsOf(session), session.runId),
     budget: async () => budgetOf(readsOf(session), session.runId),
   }
+}
+
+function sagaAt(place: ExecutionContext, steps: SagaSteps, options: SagaOptions): Promise<SagaResult> {
+  checkSagaOptions(options)
+  // Between its steps, and while it is undone, none of its calls need be under way.
+  return place.session.tracked('run.saga', carrySaga(place, steps, options))
 }
 
 /** A replay reads from the connected ledger if that ledger has the run; otherwise throws `no-active-run`. */

@@ -174,6 +174,7 @@ export class Session {
       {
         unmadeBefore: (place) => recollection?.unmadeBefore(place),
         isFree: () => this.#isFree,
+        isOver: () => this.#isBodyOver,
         isStopped: () => this.#stopped !== undefined || this.#closed,
         neverMade: (unmade) => recollection?.neverRequested(unmade) ?? new TypeError('there is a record'),
         stuck: (fault) => this.halt(fault),
@@ -391,9 +392,8 @@ export class Session {
     return error
   }
 
-  /** Whether outcomes no longer wait for missing requests, because the code will not make them any more. */
   get #isFree(): boolean {
-    return this.#stopped !== undefined || this.#isBodyOver || this.signal?.aborted === true
+    return this.#stopped !== undefined || this.signal?.aborted === true
   }
 
   get #stopped(): Error | undefined {
@@ -438,6 +438,17 @@ export class Session {
     return error
   }
 
+  /**
+   * For a request on a replay that was under way as the code of the run ended by a throw: nobody has heard of its outcome, and neither does this code. Code that
+   * waits for it has diverged.
+   */
+  async underWayAtTheEnd({ ancestors: callers }: Place, fault: () => Error): Promise<never> {
+    await this.order.hold({ isUnmade: () => true, fault, callers, signal: this.signal }).catch((never) => {
+      throw this.halt(never)
+    })
+    return new Promise<never>(() => undefined)
+  }
+
   get failed(): Error | undefined {
     return this.#failed
   }
@@ -467,15 +478,21 @@ export class Session {
   joined<T>(key: string, what: OngoingWork | string, start: () => Promise<T>): Promise<T> {
     const running = this.#joinable.get(key)
     if (running !== undefined) return running as Promise<T>
-    const call = start().finally(() => {
-      this.#joinable.delete(key)
-      this.#underWay.delete(call)
-    })
+    const call = this.tracked(
+      what,
+      start().finally(() => this.#joinable.delete(key)),
+    )
     this.#joinable.set(key, call)
-    this.#underWay.set(call, typeof what === 'string' ? { name: what } : what)
-    // A caller that awaits the call gets the failure; otherwise `settled` finds it.
-    call.catch(() => undefined)
     return call
+  }
+
+  /** Work that the end of the run waits for. */
+  tracked<T>(what: OngoingWork | string, work: Promise<T>): Promise<T> {
+    const tracked = work.finally(() => this.#underWay.delete(tracked))
+    this.#underWay.set(tracked, typeof what === 'string' ? { name: what } : what)
+    // A caller that awaits it gets the failure; otherwise `settled` finds it.
+    tracked.catch(() => undefined)
+    return tracked
   }
 
   /** Background work: the run ends only after it, and an error in it halts the run. */
@@ -511,7 +528,12 @@ export class Session {
     this.#isBodyOver = true
     this.order.plan()
     let failure: unknown
-    while (this.#underWay.size + this.#behind.size > 0) {
+    for (;;) {
+      if (this.#underWay.size + this.#behind.size === 0) {
+        // Code that has just been given an outcome may go on.
+        await nextTurn()
+        if (this.#underWay.size + this.#behind.size === 0) return failure
+      }
       if (this.waitsOnly) {
         this.order.look()
         // What follows the end of one may be more than waits.
@@ -526,7 +548,6 @@ export class Session {
       }
       await Promise.allSettled(this.#behind)
     }
-    return failure
   }
 }
 

@@ -1,7 +1,8 @@
 /** @module Rollback of one scope of a run that continues: a saga or a conversation. */
 
-import type { JsonObject } from '../../../schemas/json.ts'
-import type { Connection } from '../runtime/connection.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Command } from '../../client/commands.ts'
+import type { Connection, Reply } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import type { Session } from '../runtime/session.ts'
@@ -11,36 +12,34 @@ import { rollBack } from './roll-back.ts'
 
 /**
  * Rolls back a scope. On resume the ledger answers with the recorded rollback; a replay, and a branch that inherits it, take the result from the record. The
- * code continues in the recorded order. `isPart`: the rollback belongs to work that has its own turn in that order, which would wait for this one.
+ * code continues in the recorded order. `part`: the rollback belongs to work that has its own turn in that order.
  */
 export function rollBackScope(
   { session }: ExecutionContext,
   scope: string,
-  { error, isPart = false }: { readonly error: unknown; readonly isPart?: boolean },
+  { error, part }: { readonly error: unknown; readonly part?: RollbackTurn },
 ): Promise<RunOutcome> {
-  const rolledBack = (turn: Turn): Promise<RunOutcome> =>
-    session.leaving.during(() => scopeRolledBack(session, scope, { error, turn }))
-  return session.order.inOrder(rolledBack, { isEarly: isPart })
+  const rolledBack = (at: RollbackTurn): Promise<RunOutcome> =>
+    session.leaving.during(() => scopeRolledBack(session, scope, { error, at }))
+  if (part !== undefined) return rolledBack(part)
+  return session.order.inOrder((turn) => {
+    const at = new RollbackTurn(session, turn)
+    at.expects([scope])
+    return rolledBack(at)
+  })
 }
 
 async function scopeRolledBack(
   session: Session,
   scope: string,
-  { error, turn }: { readonly error: unknown; readonly turn: Turn },
+  { error, at }: { readonly error: unknown; readonly at: RollbackTurn },
 ): Promise<RunOutcome> {
   const { runId, registry, live, history } = session
   const reason = thrownReason(error)
   const inherited = history?.run.inherited?.scopes.has(scope) === true
-  const recordedAfter = history?.rolledBackAfter(scope)
-  if (recordedAfter === undefined) turn.live()
-  else turn.recorded(recordedAfter)
   if (live !== undefined && !inherited) {
-    const noted: JsonObject[] = []
-    const connection = noting(live.connection, runId, noted)
-    const outcome = await rollBack({ connection, registry, runId, scope, reason, session })
+    const outcome = await rollBack({ connection: at.over(live.connection), registry, runId, scope, reason, session })
     history?.rolledBack(scope)
-    const last = noted.toSorted((a, b) => Number(a.revision) - Number(b.revision)).at(-1)
-    if (last !== undefined) turn.answered(last)
     return outcome
   }
   history?.rolledBack(scope)
@@ -48,14 +47,52 @@ async function scopeRolledBack(
   return { runId, status: rollbackStatus(lists), ...lists }
 }
 
-/** Collects the answers that report a newly recorded event of this run; a run within it is rolled back over the same connection. */
-function noting(connection: Connection, own: string, noted: JsonObject[]): Connection {
-  return {
-    ...connection,
-    execute: async (runId, ...asked) => {
-      const reply = await connection.execute(runId, ...asked)
-      if (runId === own && reply.ok && reply.created && typeof reply.body.revision === 'number') noted.push(reply.body)
-      return reply
-    },
+/** The turn of one or several rollbacks of scopes: their outcome comes after the last event of this run that they record. */
+export class RollbackTurn {
+  readonly #session: Session
+  readonly #turn: Turn
+  /** Compensations that are carried out. */
+  readonly #open = new Set<Json | undefined>()
+  #last: JsonObject | undefined
+  /** Where the record has them, as far as it does. */
+  #place: number | undefined
+
+  constructor(session: Session, turn: Turn) {
+    this.#session = session
+    this.#turn = turn
+  }
+
+  /** The record may hold these rollbacks (undefined: it does not). Of one that an earlier life left unfinished, the end is yet to come. */
+  expects(scopes: readonly string[] | undefined): void {
+    const { history, live } = this.#session
+    const isLeft = live !== undefined && scopes?.some((scope) => history?.isLeftUndone(scope) === true)
+    const recorded = scopes?.map((scope) => history?.rolledBackAfter(scope)) ?? [undefined]
+    if (!recorded.includes(undefined)) this.#place = Math.max(0, ...recorded.map(Number))
+    if (isLeft === true || this.#place === undefined) this.#turn.live()
+    else this.#turn.recorded(this.#place)
+  }
+
+  /** The connection for the rollbacks. An outcome that is recorded later waits until it is known whether anything is left to undo. */
+  over(connection: Connection): Connection {
+    return {
+      ...connection,
+      execute: async (runId, command, options) => {
+        const reply = await connection.execute(runId, command, options)
+        // A run within the run is rolled back over the same connection.
+        if (runId === this.#session.runId && reply.ok) this.#note(command, reply)
+        return reply
+      },
+    }
+  }
+
+  #note(command: Command, { body, created }: Extract<Reply, { ok: true }>): void {
+    const isLater = Number(body.revision) > Number(this.#last?.revision ?? -1)
+    if (created && typeof body.revision === 'number' && isLater) this.#last = body
+    if (command.kind === 'claim' && created) this.#open.add(body.callId)
+    if (command.kind === 'settle' || command.kind === 'resolve') this.#open.delete(command.callId)
+    const goesOn = this.#open.size > 0 || (command.kind === 'settle' && command.body.willRetry === true)
+    if (goesOn) this.#turn.live()
+    else if (this.#last !== undefined) this.#turn.answered(this.#last)
+    else if (this.#place !== undefined) this.#turn.recorded(this.#place)
   }
 }

@@ -76,12 +76,12 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
 }
 
 /** A run within the run is undone like a call, through its own rollback. Nothing that this process claimed itself is taken over. */
-function childrenOf({
+export function childrenOf({
   connection,
   registry,
   session,
   ownRuns = session?.takenOver,
-}: Rollback): Undoing['rollBackChild'] {
+}: Pick<Rollback, 'connection' | 'registry' | 'session' | 'ownRuns'>): Undoing['rollBackChild'] {
   return (runId, reason) => {
     const takesOver = ownRuns?.has(runId) === false
     ownRuns?.add(runId)
