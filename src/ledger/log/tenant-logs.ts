@@ -6,6 +6,7 @@ import type { Position, RecordPages } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import type { LogStopped } from '../ledger-stats.ts'
 import type { OnRecord } from './acknowledgements.ts'
+import type { LeafRange } from './leaf-records.ts'
 import type { LostHere, LostPlace } from './lost-here.ts'
 
 /** The reason why a log cannot answer. */
@@ -192,7 +193,7 @@ export interface TenantLogs {
   /** Index of the leaf of an event, published or not; undefined if it has none yet. */
   leafIndex(tenant: string, eventId: string): number | undefined
   /** The records of the first `size` leaves, in leaf order, as the store holds them now. Throws `LogGapError` if one is missing. */
-  leafRecords(tenant: string, size: number): RecordPages
+  leafRecords(range: LeafRange): RecordPages
   /** Proves the exact number of events of a stream up to that checkpoint; undefined if the checkpoint names no tree of streams, or is not the last one. */
   streamPath(
     tenant: string,

@@ -16,6 +16,7 @@ export const EARLIER_VERIFIERS = [
   '1367d7fe0982ff98a40086d1daf035687574fbd1797a3966c7c2c97c9dc4a14b',
   'ddd13da1fdaa5f5faa8d9bd9534422c016406f87cb2fe8ab53522e43cd022519',
   '3c08ffe4b0ac12e3f6edb363a6c6b944bed946e4b3e3e0124964d64d76016639',
+  '772178a6577900ad8b60064bec976eb9ae53f0660a71a5338810b79638953fca',
 ]
 
 /** Where the file is; within it, scripts/build-verifier.mjs writes that it is the one that runs. */
