@@ -1,15 +1,7 @@
 /** @module Reads the records of the leaves of a log from the store. */
-import type { LostEvent } from '../../../schemas/acknowledged-loss.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
-import { LogGapError } from './tenant-logs.ts'
-
-export interface LeafRange {
-  readonly tenant: string
-  readonly size: number
-  /** Events whose records are not to be read, because they are lost. */
-  readonly lost?: readonly Pick<LostEvent, 'index'>[]
-}
+import { LogGapError, type LogStart } from './tenant-logs.ts'
 
 export interface LeafSource {
   readonly store: Pick<EventStore, 'readAll'>
@@ -22,7 +14,7 @@ export interface LeafSource {
  */
 export async function* leafRecords(
   { store, leaves }: LeafSource,
-  { tenant, size, lost = [] }: LeafRange,
+  { tenant, size, lost = [] }: LogStart,
 ): AsyncGenerator<readonly ReadRecord[], void> {
   const until = leaves.leaf(tenant, size - 1)?.position
   if (size === 0 || until === undefined) return
