@@ -36,10 +36,7 @@ export interface ProofRequest {
 }
 
 /** The proof file of an event, made from the records of the store. MACs are not checked; `verify` does that. */
-export async function proveOffline(
-  reader: LogReader,
-  request: ProofRequest,
-): Promise<OfflineProof> {
+export async function proveOffline(reader: LogReader, request: ProofRequest): Promise<OfflineProof> {
   const { tenant, eventId, note, verifiers } = request
   const read = readLogCheckpoint(note, verifiers)
   if (!read.ok) return { ok: false, code: 'checkpoint-invalid' }

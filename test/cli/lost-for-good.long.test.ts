@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -59,6 +59,10 @@ for (const [how, lose] of Object.entries(LOSSES))
     const whole = await check(file)
     assert.is(whole.code, 3, whole.stdout)
     assert.match(whole.stdout, /run-acme\.two @ 1 +loss-acknowledged/)
+    const read = (input: string) => runInProcess(['verify', '-', '--data', data], { stdin: readFileSync(input) })
+    const piped = await read(file)
+    assert.is(piped.code, 3, piped.stdout)
+    assert.match(piped.stdout, /run-acme\.two @ 1 +loss-acknowledged/)
     for (let from = 0; from <= 12; from += 1) {
       const part = folder.file(`from-${from}.jsonl`)
       const { code, stderr } = await asked('export', '--from', String(from), '--out', part)
@@ -83,6 +87,8 @@ for (const [how, lose] of Object.entries(LOSSES))
       assert.is(verified.code, 3, `${args.join(' ')}: ${verified.stdout}`)
       assert.match(verified.stdout, /INCOMPLETE +lost-for-good +"run-acme\.two" @ 1 is lost for good/)
       assert.not.match(verified.stdout, /TAMPERED|UNVERIFIABLE/)
+      const again = await read(tar)
+      assert.equal([again.code, again.stdout], [verified.code, verified.stdout], 'a tar on standard input (A568)')
       tars.push(tar)
     }
     const python = spawnSync('python3', [CHECKER, ...tars], { encoding: 'utf8' })
