@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LostEvent } from '../../../schemas/acknowledged-loss.ts'
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
-import type { EventQuery } from '../../../schemas/event-query.ts'
+import { type EventQuery, periodFault } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { refusal } from '../../domain/refusal.ts'
@@ -54,6 +54,8 @@ export async function prepareBundle(
 ): Promise<Bundled> {
   const member = unprovableMember(query)
   if (member !== undefined) return { ok: false, code: 'invalid-query', detail: `${member} ${UNPROVABLE}` }
+  const period = periodFault(query)
+  if (period !== undefined) return { ok: false, code: 'invalid-query', detail: period }
   if (proof === 'stream' && query.run === undefined) return { ok: false, code: 'invalid-query', detail: NO_RUN }
   const { run, ...filter } = query
   const wanted = { query, values, proof, recorded: { format: 'bundle', run, filter: filter as JsonObject } }

@@ -153,7 +153,8 @@ export class Exports implements LedgerExports {
   async lostInLog({ tenant }: Caller): Promise<readonly LostEvent[]> {
     const { logs } = this.#deps
     const byIndex = new Map<number, LostEvent>()
-    for (const { stream, revision: first, to = first } of logs?.leaves.holedLogs().find((row) => row.tenant === tenant)?.holes ?? [])
+    for (const { stream, revision: first, to = first } of logs?.leaves.holedLogs().find((row) => row.tenant === tenant)
+      ?.holes ?? [])
       for (let revision = first; revision <= to; revision += 1) {
         const found = await logs?.lostAt({ tenant, stream, revision })
         if (found?.kind !== 'lost') continue
