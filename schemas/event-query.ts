@@ -22,3 +22,9 @@ export const EventQuery = z.strictObject(membersOf(({ schema }) => schema))
 export const EventQueryParams = z.strictObject(membersOf(({ schema, parameter = schema }) => parameter))
 
 export type EventQuery = z.infer<typeof EventQuery>
+
+/** That the period of a query ends before it begins, which only a mistake asks for; otherwise undefined. */
+export function periodFault({ since, until }: Pick<EventQuery, 'since' | 'until'>): string | undefined {
+  if (since === undefined || until === undefined || Date.parse(since) <= Date.parse(until)) return undefined
+  return `since (${since}) is later than until (${until})`
+}

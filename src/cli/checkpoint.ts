@@ -70,6 +70,6 @@ async function cosigned(
   const read = readLogCheckpoint(note, logVerifiers(settings, await originOf(settings, tenant)))
   if (!read.ok) throw new CliFailure(`the last recorded checkpoint does not verify: ${read.message}`, EXIT.unproven)
   const { checkpoint } = read
-  const proofFrom = (from: number) => proveOfflineConsistency(reader.readAll(), { tenant, from, checkpoint })
+  const proofFrom = (from: number) => proveOfflineConsistency(reader, { tenant, from, checkpoint })
   return await cosignedBy({ url, verifier: witness, note, proofFrom, successions: ownSuccessions(settings) })
 }

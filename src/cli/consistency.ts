@@ -5,11 +5,12 @@ import { fromBase64 } from '../merkle/base64.ts'
 import type { Checkpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
 import { verifyConsistency } from '../merkle/consistency.ts'
-import { leafHash, sameHash } from '../merkle/hashes.ts'
+import { sameHash } from '../merkle/hashes.ts'
 import { isKeyName } from '../merkle/note-key.ts'
 import type { StoreReader } from '../store/event-store.ts'
-import { claimedOrigin, isLeaf, readLogCheckpoint } from '../verify/checkpoint-check.ts'
+import { claimedOrigin, readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
+import { leavesIn } from '../verify/leaves-in.ts'
 import { type JudgedHistory, judgeHistory, type ProvingLog } from '../verify/one-history.ts'
 import { type Api, remoteApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
@@ -124,14 +125,10 @@ async function rootsOf(
   sizes: ReadonlySet<number>,
 ): Promise<ReadonlyMap<number, Uint8Array>> {
   const tree = new CompactTree()
-  const streams = new Set<string>()
   const roots = new Map<number, Uint8Array>()
-  for await (const page of reader.readAll({ tenant })) {
-    for (const record of page) {
-      if (!isLeaf(record, tenant, streams)) continue
-      tree.append(leafHash(record.header))
-      if (sizes.has(tree.size)) roots.set(tree.size, tree.root())
-    }
+  for await (const [leaf] of leavesIn(reader, tenant)) {
+    tree.append(leaf)
+    if (sizes.has(tree.size)) roots.set(tree.size, tree.root())
   }
   return roots
 }

@@ -29,6 +29,8 @@ export interface WantedExport {
 
 /** The recorded actor if no caller signed in. */
 const ACTOR = 'local'
+/** May be empty in a ledger that was just founded; any other tenant has to have an event. */
+const DEFAULT_TENANT = 'default'
 /** Refusals that the user fixes by changing the arguments. */
 const USAGE_CODES: ReadonlySet<ExportRefusal['code']> = new Set<ExportRefusal['code']>(['invalid-query', 'beyond-log'])
 
@@ -67,6 +69,9 @@ export async function* fromStore(
   if ((await readIdentity(settings)) === undefined) throw noLedgerHere()
   await using opened = await openLedger(settings, silentLog)
   await using threads = openExportThreads(settings, { log: silentLog, ledger: opened.ledger })
+  await opened.ledger.logs?.catchUp()
+  if (tenant !== DEFAULT_TENANT && opened.ledger.logs?.state(tenant).size === 0)
+    throw new CliFailure(`this ledger has no event of the tenant ${tenant}`, EXIT.unproven)
   const prepared = await prepare(opened.ledger, { tenant, actor: ACTOR }, threads?.bodies)
   if (!prepared.ok) throw new CliFailure(prepared.detail, exitCodeOfRefusal(prepared))
   await prepared.value.start()

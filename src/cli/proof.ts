@@ -34,7 +34,7 @@ export async function proof(inputs: Arguments): Promise<number> {
   if (note === undefined) throw new CliFailure(REASONS['not-published'], EXIT.unproven)
   const request = { tenant, eventId, note, verifiers }
   const short = has('trust-nothing') ? undefined : await proofFromFiles(settings, reader, request)
-  const found = short ?? (await proveOffline(reader.readAll(), request))
+  const found = short ?? (await proveOffline(reader, request))
   if (!found.ok) throw new CliFailure(REASONS[found.code], EXIT.unproven)
   process.stdout.write(has('json') ? jsonLine({ tenant, event: eventId, proof: found.file }) : plainNote(found.file))
   // That other events are lost for good takes nothing from this one.

@@ -38,7 +38,8 @@ function magicOf(path: string): string {
   }
 }
 
-export async function verifyBundleAt(path: string, args: Arguments): Promise<number> {
+/** `shown`: the name to print for it, for a copy. */
+export async function verifyBundleAt(path: string, args: Arguments, shown = path): Promise<number> {
   const { text } = args
   const keys = bundleKeys(args)
   const witnesses = text('witness')?.split(',')
@@ -55,7 +56,7 @@ export async function verifyBundleAt(path: string, args: Arguments): Promise<num
   const found = authorities === undefined ? read : await judgedStamp(read, stamps[0], authorities)
   const unused = unusedKeyFile(args.settings, args)
   if (unused !== undefined) found.notes.push(unused)
-  if (args.has('json')) process.stdout.write(jsonLine({ source: path, ...found }))
+  if (args.has('json')) process.stdout.write(jsonLine({ source: shown, ...found }))
   else process.stdout.write(`${reportLines(found, { paint: paintWord, keyFrom: keys.from() }).join('\n')}\n`)
   return found.verdict === NOT_AUTHENTICATED ? EXIT.unproven : VERDICT_EXIT_CODES[found.verdict]
 }

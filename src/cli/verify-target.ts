@@ -35,14 +35,12 @@ import { behindHeld, checkpointsBeside, type KeptBeside, notingTenants, unchecke
 
 export interface VerifyTarget {
   readonly kind: 'store' | 'server' | 'export' | 'view'
-  /** A path, a URL without its credentials, or `-` for an export on standard input. */
+  /** A path, or a URL without its credentials. */
   readonly name: string
   /** For a view: its format. */
   readonly format?: string
   /** The server's whole URL, including credentials. */
   readonly server?: ServerPlace
-  /** For an export that is in no file: its bytes, which are read once. */
-  readonly chunks?: AsyncIterable<Uint8Array>
   /** For a server: the path next to which a ledger process keeps its checkpoints (`store.db` in its data folder; the file itself need not exist). */
   readonly keptBeside?: string
 }
@@ -302,24 +300,19 @@ function originIn(item: SourceItem): string | undefined {
   }
 }
 
-async function verifyExport({ name: path, chunks }: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
-  const once = chunks ?? (path === '-' ? process.stdin : undefined)
+async function verifyExport({ name: path }: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
   let found: Pick<FoundVerdict, 'trailer' | 'completeness'> = {}
   const onTrailer = (trailer: ExportTrailer, completeness: Completeness): void => {
     found = { trailer, completeness }
   }
   options.onOpen?.(undefined)
   const mayBeEmpty = (): boolean => found.trailer?.from !== undefined && found.trailer.from === found.trailer.to
-  const read = (source: AsyncIterable<Uint8Array>, each: TargetOptions): Promise<VerifyResult> => {
+  const result = await withAcknowledged(options, (each) => {
     const { checkpoint, inChain, acknowledged } = each
     const judging = { onTrailer, checkpoint, inChain, acknowledged, findKey: verifierFinder(each) }
-    const again = once !== undefined ? {} : { again: () => exportPages(createReadStream(path)) }
-    return verifyRecords(exportPages(source, judging), { ...each, ...again, mayBeEmpty })
-  }
-  const result =
-    once === undefined
-      ? await withAcknowledged(options, (each) => read(createReadStream(path), each))
-      : await read(once, options)
+    const again = () => exportPages(createReadStream(path))
+    return verifyRecords(exportPages(createReadStream(path), judging), { ...each, again, mayBeEmpty })
+  })
   const left = leftUnchecked(found.trailer, options)
   return { result: left === undefined ? result : { ...result, unchecked: [...result.unchecked, left] }, ...found }
 }

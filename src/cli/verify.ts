@@ -1,7 +1,9 @@
 /** @module `countersign verify`: checks every event of a store or an export, offline; the result is one verdict and one exit code. */
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { closeSync, createWriteStream, existsSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { openLogAtRest } from '../compose/log-at-rest.ts'
+import { makeReadingFolder } from '../compose/reading-folder.ts'
 import { notedLoss } from '../compose/store-held.ts'
 import { noteVerifier } from '../merkle/note-key.ts'
 import { readSettings, type Settings } from '../settings/config.ts'
@@ -31,12 +33,24 @@ export async function verify(inputs: Arguments): Promise<number> {
   if (inputs.text('url') !== undefined && named !== undefined)
     throw usageFailure(`--url verifies what a running ledger has, and ${named} is something else: one at a time`)
   if (others.length > 0) return verifyParts(inputs)
-  if (isBundle(named)) return verifyBundleAt(named, inputs)
+  const url = inputs.text('url')
+  if (url === undefined && named !== '-') return verifyAt(named, inputs)
+  // Copied first: past an acknowledged loss the source is read a second time, and of a bundle any part is.
+  using folder = makeReadingFolder()
+  const path = folder.file('copy')
+  const source = url === undefined ? process.stdin : servedExport(inputs)
+  await pipeline(source, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
+  return await verifyAt(path, inputs, url ?? named)
+}
+
+/** `shown`: the name to print for it, for a copy. */
+async function verifyAt(named: string | undefined, inputs: Arguments, shown?: string): Promise<number> {
+  if (isBundle(named)) return verifyBundleAt(named, inputs, shown)
   for (const flag of ['witness', 'quorum', 'timestamp-ca'])
     if (inputs.text(flag) !== undefined)
       throw usageFailure(`--${flag} is about the checkpoint in a bundle; a store or an export has none`)
   if (/^https?:/.test(named ?? '')) throw usageFailure(`${named}: a running ledger is named with --url`)
-  const { found, checkpoint } = await verifyOne(named, inputs)
+  const { found, checkpoint } = await verifyOne(named, inputs, { shown })
   if (checkpoint !== undefined && !inputs.has('json')) process.stdout.write(`${heldAgainst(checkpoint)}\n`)
   return VERDICT_EXIT_CODES[found.result.verdict]
 }
@@ -77,9 +91,9 @@ interface VerifiedOne {
 async function verifyOne(
   named: string | undefined,
   inputs: Arguments,
-  more: Pick<TargetOptions, 'inChain'> = {},
+  { shown, ...more }: Pick<TargetOptions, 'inChain'> & { readonly shown?: string | undefined } = {},
 ): Promise<VerifiedOne> {
-  const target = targetOf(named, inputs)
+  const target = shown === undefined ? targetOf(named, inputs) : copiedTarget(named, inputs)
   if (inputs.text('run-key') !== undefined && target.kind !== 'export')
     throw usageFailure('--run-key checks an export or a bundle of its run; a store is checked with the key file')
   const origin = target.kind === 'store' || target.kind === 'server' ? 'own-store' : 'foreign'
@@ -106,7 +120,7 @@ async function verifyOne(
   progress?.end()
   const unused = origin === 'foreign' ? unusedKeyFile(target.settings, inputs) : undefined
   report.finish({
-    source: target.name,
+    source: shown ?? target.name,
     ...found,
     ...(keys !== undefined && { keys: inputs.text('run-key') ?? keyFileName(target.settings) }),
     ...(unused !== undefined && { unused }),
@@ -134,9 +148,6 @@ type NamedTarget = VerifyTarget & { readonly settings: Settings }
 /** Default: a store. A named target is a store if it is a folder, a URL or an SQLite file, and an export if it begins like one. */
 function targetOf(named: string | undefined, inputs: Arguments): NamedTarget {
   const { settings, text } = inputs
-  const url = text('url')
-  if (url !== undefined) return { kind: 'export', name: url, chunks: servedExport(inputs), settings }
-  if (named === '-') return { kind: 'export', name: named, settings }
   const flags = { data: text('data'), keys: text('keys'), 'known-keys': text('known-keys'), store: named }
   const own = named === undefined ? settings : readSettings(flags, process.env)
   if (own.store.kind === 'memory')
@@ -159,6 +170,15 @@ function targetOf(named: string | undefined, inputs: Arguments): NamedTarget {
   const format = viewFormat(beginningOf(path))
   if (format !== undefined) return { kind: 'view', name: path, format, settings }
   return looksLikeExport(path) ? { kind: 'export', name: path, settings } : { kind: 'store', name: path, settings: own }
+}
+
+/** Never a store: nothing lies beside a copy. */
+function copiedTarget(name: string | undefined, { settings }: Arguments): NamedTarget {
+  const path = name ?? ''
+  const format = viewFormat(beginningOf(path))
+  return format === undefined
+    ? { kind: 'export', name: path, settings }
+    : { kind: 'view', name: path, format, settings }
 }
 
 /** The whole log of the tenant of the token, which a running ledger puts on record as an export. */

@@ -3,7 +3,7 @@
  * what was produced until then. The same pin yields the same bytes, so that a cut export can be resumed at its length.
  */
 import { randomUUID } from 'node:crypto'
-import type { EventQuery } from '../../schemas/event-query.ts'
+import { type EventQuery, periodFault } from '../../schemas/event-query.ts'
 import type { ExportTrailer, PartHead } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { type Loss, lossesMember } from '../../schemas/loss.ts'
@@ -64,6 +64,8 @@ export async function prepareExport(
   const outside = withinRun(caller, query.run) ?? ofAllAgents(caller)
   if (outside !== undefined) return refusedBy(outside)
   if (from !== undefined && Object.keys(query).length > 0) return partOfQuery
+  const period = periodFault(query)
+  if (period !== undefined) return { ok: false, code: 'invalid-query', detail: period }
   const pin = await ledger.exports.pin(caller, { until: resume?.until, run: query.run })
   const part = from === undefined ? undefined : await partFrom(ledger, caller, from, pin)
   if (part?.ok === false) return part

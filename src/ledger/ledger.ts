@@ -3,6 +3,7 @@
  * depend on this interface only.
  */
 
+import type { LostEvent } from '../../schemas/acknowledged-loss.ts'
 import type { AnswerTo } from '../../schemas/answers/commands.ts'
 import type { ContextAnswer, RunAnswer } from '../../schemas/answers/runs.ts'
 import type { BatchItem, Command } from '../../schemas/commands.ts'
@@ -254,10 +255,10 @@ export interface LedgerExports {
   edgeAt(caller: Caller, size: number): Promise<PinnedEdge>
   /** Brings the log of the tenant and its checkpoint up to date. Undefined if no log is kept, or if nothing can be signed. */
   sealedPin(caller: Caller, run?: string): Promise<SealedPin | undefined>
-  /** The first event that the tenant's log continued past because its loss is acknowledged, and that the store does not have again. */
-  lostInLog(caller: Caller): Promise<Loss | undefined>
-  /** The first `size` events of the tenant's log, in log order. Throws `LogGapError` if the store has lost one of them. */
-  leaves(caller: Caller, size: number): AsyncIterable<readonly LedgerEvent[]>
+  /** The events that the tenant's log continued past because their loss is acknowledged, and that the store does not have again; in log order. */
+  lostInLog(caller: Caller): Promise<readonly LostEvent[]>
+  /** The first `size` events of the tenant's log, in log order, except for the `lost` ones. Throws `LogGapError` if the store has lost another one. */
+  leaves(caller: Caller, size: number, lost?: readonly LostEvent[]): AsyncIterable<readonly LedgerEvent[]>
   /** Proves how many events a run has up to the pin. Undefined if the checkpoint of the pin does not state it, or is no longer the last one. */
   streamPath(caller: Caller, runId: string, pin: SealedPin): Promise<StreamPath | undefined>
   /** The last time-stamped checkpoint with which the pinned tree is consistent; undefined if there is none. */

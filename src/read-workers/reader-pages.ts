@@ -62,9 +62,8 @@ export function bundleReads(
     await requireReaches(store, pin.until)
     for await (const page of pacedPages(pages(), pace)) yield page.map(ledgerEvent)
   }
-  const leafPages = (size: number) => leafRecords({ store, leaves: opened() }, tenant, size)
   return {
-    leaves: (size) => events(() => leafPages(size)),
+    leaves: (size, lost) => events(() => leafRecords({ store, leaves: opened() }, { tenant, size, lost })),
     runEvents: (run, count) => events(() => store.readStream(runStream(tenant, run), { from: 0, to: count - 1 })),
     valueParts: async function* (digest) {
       for await (const page of events(() => store.readStream(valueStream(tenant, digest)))) {

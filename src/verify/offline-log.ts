@@ -10,13 +10,8 @@ import type { HashReader } from '../merkle/subtrees.ts'
 import { tileHashReader } from '../merkle/tile-hashes.ts'
 import { TILE_HEIGHT, TILE_WIDTH } from '../merkle/tile-path.ts'
 import { formatTlogProof } from '../merkle/tlog-proof.ts'
-import { isLeaf, readLogCheckpoint } from './checkpoint-check.ts'
-
-export interface LogRecord {
-  readonly stream: string
-  readonly revision: number
-  readonly header: string
-}
+import { readLogCheckpoint } from './checkpoint-check.ts'
+import { type LogReader, leavesIn } from './leaves-in.ts'
 
 export type OfflineProof =
   | { readonly ok: true; readonly file: string }
@@ -40,25 +35,18 @@ export interface ProofRequest {
   readonly verifiers: readonly NoteVerifier[]
 }
 
-/** The proof file of an event, made from the records in store order. MACs are not checked; `verify` does that. */
-export async function proveOffline(
-  pages: AsyncIterable<readonly LogRecord[]>,
-  request: ProofRequest,
-): Promise<OfflineProof> {
+/** The proof file of an event, made from the records of the store. MACs are not checked; `verify` does that. */
+export async function proveOffline(reader: LogReader, request: ProofRequest): Promise<OfflineProof> {
   const { tenant, eventId, note, verifiers } = request
   const read = readLogCheckpoint(note, verifiers)
   if (!read.ok) return { ok: false, code: 'checkpoint-invalid' }
   const { size, root } = read.checkpoint
   const leaves = new TileTree()
-  const streams = new Set<string>()
   let index: number | undefined
-  for await (const page of pages) {
-    for (const record of page) {
-      if (!isLeaf(record, tenant, streams)) continue
-      if (record.header.includes(`"id":"${eventId}"`)) index ??= leaves.size
-      leaves.append(leafHash(record.header))
-      if (leaves.size === size && !sameHash(leaves.root(), root)) return { ok: false, code: 'checkpoint-mismatch' }
-    }
+  for await (const [leaf, header] of leavesIn(reader, tenant)) {
+    if (header?.includes(`"id":"${eventId}"`) === true) index ??= leaves.size
+    leaves.append(leaf)
+    if (leaves.size === size && !sameHash(leaves.root(), root)) return { ok: false, code: 'checkpoint-mismatch' }
   }
   if (leaves.size < size) return { ok: false, code: 'checkpoint-mismatch' }
   if (index === undefined) return { ok: false, code: 'not-in-log' }
@@ -102,16 +90,11 @@ export async function proveFromTiles(
 
 /** The proof from an earlier size to that of the checkpoint; undefined if the records are not those that were signed, or if `from` exceeds that size. */
 export async function proveOfflineConsistency(
-  pages: AsyncIterable<readonly LogRecord[]>,
+  reader: LogReader,
   { tenant, from, checkpoint }: { readonly tenant: string; readonly from: number; readonly checkpoint: Checkpoint },
 ): Promise<readonly Uint8Array[] | undefined> {
   const leaves = new TileTree()
-  const streams = new Set<string>()
-  for await (const page of pages) {
-    for (const record of page) {
-      if (leaves.size < checkpoint.size && isLeaf(record, tenant, streams)) leaves.append(leafHash(record.header))
-    }
-  }
+  for await (const [leaf] of leavesIn(reader, tenant)) if (leaves.size < checkpoint.size) leaves.append(leaf)
   if (leaves.size < checkpoint.size || !sameHash(leaves.root(), checkpoint.root)) return undefined
   return from > checkpoint.size ? undefined : proveConsistency(from, checkpoint.size, leaves.read)
 }

@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose/compose.ts'
@@ -18,11 +20,14 @@ const LOSSES: Readonly<Record<string, (path: string, row: StoreRow) => void>> = 
     tamper(path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1}', position)),
 }
 
+/** A second checker, which has no code in common with the first. */
+const CHECKER = fileURLToPath(new URL('../../../test/support/check_evidence.py', import.meta.url))
 const PLACE = ['--stream', 'run-acme.two', '--revision', '1']
 
-/** Two runs, all of which a checkpoint covers; the second one then loses an event. */
-async function lossy(data: string, lose: (path: string, row: StoreRow) => void): Promise<void> {
+/** Two runs, all of which a checkpoint covers, which is returned; the second one then loses an event. */
+async function lossy(data: string, lose: (path: string, row: StoreRow) => void): Promise<string> {
   const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+  let before: string
   {
     await using opened = await openLedger(settings, silentLog)
     for (const id of ['one', 'two']) {
@@ -31,17 +36,20 @@ async function lossy(data: string, lose: (path: string, row: StoreRow) => void):
       for (const n of [1, 2, 3]) await run.hand('a', { n })
     }
     await opened.ledger.logs?.publish()
+    const found = opened.ledger.logs?.checkpoint('acme')
+    before = found?.ok === true ? found.value : ''
   }
   const row = rowsOf(`${data}/store.db`).find((each) => each.stream === 'run-acme.two' && each.revision === 1)
   if (row === undefined) throw new Error('no event')
   lose(`${data}/store.db`, row)
+  return before
 }
 
 for (const [how, lose] of Object.entries(LOSSES))
-  test(`an event ${how}: files of lines from any leaf on are INCOMPLETE, and a bundle that needs the event is refused by name (LOG-92, LOG-93, LOG-94, A577)`, async () => {
+  test(`an event ${how}: files of lines from any leaf on are INCOMPLETE, and a bundle of the log names it, is INCOMPLETE and proves the rest (LOG-92, LOG-93, LOG-94, A577)`, async () => {
     using folder = tempFolder()
     const data = folder.file('data')
-    await lossy(data, lose)
+    const before = await lossy(data, lose)
     const asked = (...args: readonly string[]) => runInProcess([...args, '--tenant', 'acme', '--data', data])
     const acknowledged = await asked('losses', 'acknowledge', ...PLACE, '--reason', 'no copy')
     assert.is(acknowledged.code, 0, acknowledged.stderr)
@@ -51,6 +59,10 @@ for (const [how, lose] of Object.entries(LOSSES))
     const whole = await check(file)
     assert.is(whole.code, 3, whole.stdout)
     assert.match(whole.stdout, /run-acme\.two @ 1 +loss-acknowledged/)
+    const read = (input: string) => runInProcess(['verify', '-', '--data', data], { stdin: readFileSync(input) })
+    const piped = await read(file)
+    assert.is(piped.code, 3, piped.stdout)
+    assert.match(piped.stdout, /run-acme\.two @ 1 +loss-acknowledged/)
     for (let from = 0; from <= 12; from += 1) {
       const part = folder.file(`from-${from}.jsonl`)
       const { code, stderr } = await asked('export', '--from', String(from), '--out', part)
@@ -58,20 +70,35 @@ for (const [how, lose] of Object.entries(LOSSES))
       const { code: found, stdout } = await check(part)
       assert.is(found, 3, `from leaf ${from}: ${stdout}`)
     }
-    const refused = [
+    const issued = [
       ['export'],
+      ['export', '--run', 'two'],
       ['export', '--since', '2130-01-01T00:00:00.000Z'],
       ['export', '--run', 'one', '--whole-log'],
       ['audit', 'runs'],
       ['audit', 'events'],
     ]
-    for (const [at, args] of refused.entries()) {
+    const tars: string[] = []
+    for (const [at, args] of issued.entries()) {
       const tar = folder.file(`${at}.tar`)
       const { code, stderr } = await asked(...args, '--bundle', tar)
       assert.is(code, 3, `${args.join(' ')}: ${stderr}`)
-      assert.match(stderr, /run-acme\.two @ 1 is lost for good/)
-      assert.not(existsSync(tar))
+      const verified = await check(tar)
+      assert.is(verified.code, 3, `${args.join(' ')}: ${verified.stdout}`)
+      assert.match(verified.stdout, /INCOMPLETE +lost-for-good +"run-acme\.two" @ 1 is lost for good/)
+      assert.not.match(verified.stdout, /TAMPERED|UNVERIFIABLE/)
+      const again = await read(tar)
+      assert.equal([again.code, again.stdout], [verified.code, verified.stdout], 'a tar on standard input (A568)')
+      tars.push(tar)
     }
+    const python = spawnSync('python3', [CHECKER, ...tars], { encoding: 'utf8' })
+    if (python.status === 0)
+      for (const line of python.stdout.trim().split('\n')) assert.match(line, /"holds": true/, line)
+    const kept = [folder.file('before'), folder.file('after')]
+    writeFileSync(String(kept[0]), before)
+    writeFileSync(String(kept[1]), (await asked('checkpoint')).stdout)
+    const history = await runInProcess(['consistency', ...kept, '--data', data])
+    assert.is(history.code, 0, history.stdout)
     const replayed = await Promise.all(['one', 'two'].map(async (run) => (await asked('replay', run)).code !== 0))
     assert.equal(replayed, [false, true], 'the replay of the other run is VERIFIED (LOG-65)')
     const one = folder.file('one.tar')

@@ -104,6 +104,33 @@ test('an event is missing only where the server says so more than once (F360, ST
   assert.instance(error, StoreUnavailableError)
 })
 
+test('a read of all events that the server ends in order before its end is no whole one (F361, STR-67)', async () => {
+  await using opened = await setUp()
+  const { node, store } = opened
+  for (let revision = 0; revision < 3; revision += 1)
+    assert.is((await store.append(appendOf(STREAM, revision === 0 ? NO_STREAM : revision - 1))).kind, 'appended')
+  let cut = 0
+  node.faults.onRead = ({ kind }) => {
+    if (kind !== 'subscription' || cut > 0) return undefined
+    cut += 1
+    return 'ended'
+  }
+  const read = async (): Promise<number | 'unavailable'> => {
+    try {
+      let records = 0
+      for await (const page of store.readAll()) records += page.filter(({ stream }) => stream === STREAM).length
+      return records
+    } catch (error) {
+      assert.instance(error, StoreUnavailableError)
+      return 'unavailable'
+    }
+  }
+  const first = await read()
+  assert.is(cut, 1)
+  assert.ok(first === 3 || first === 'unavailable', String(first))
+  assert.is(await read(), 3)
+})
+
 test('an append is not late by the server’s clock because this machine’s is behind it', async () => {
   await using opened = await setUp()
   const { node, store } = opened

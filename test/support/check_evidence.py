@@ -128,7 +128,7 @@ def check_bundle(path, faults):
     with tarfile.open(path) as archive:
         files = {member.name: archive.extractfile(member).read() for member in archive if member.isfile()}
     statement = json.loads(base64.b64decode(json.loads(files["manifest.dsse.json"])["payload"]))
-    claim = statement["predicate"]
+    claim = {**statement["predicate"], "predicateType": statement["predicateType"]}
     named = {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]}
     for name, expected in named.items():
         if hashlib.sha256(files.get(name, b"")).hexdigest() != expected:
@@ -162,13 +162,26 @@ def check_stream(files, claim, events, signed, faults):
 
 
 def check_log(files, claim, events, signed, faults):
+    statement_type = claim["predicateType"]
     size, root, streams = signed
     lines = files["log.jsonl"].rstrip(b"\n").split(b"\n")
-    hashes, chains, by_stream = [leaf_hash(line) for line in lines], Chains(faults), {}
-    headers = [json.loads(line) for line in lines]
-    for header, own in zip(headers, hashes):
+    chains, by_stream = Chains(faults), {}
+    hashes, headers, lost = [], [], []
+    for line in lines:
+        header = json.loads(line)
+        own = leaf_hash(line)
+        if "lost" in header:
+            # In the place of a header that is gone: its leaf is what is said of it, and its stream goes on behind it.
+            header = header["lost"]
+            own = bytes.fromhex(header["digest"].removeprefix("sha256:"))
+            header["prev"] = chains.last.get(header["stream"], (-1, None))[1]
+            lost.append(own)
         chains.add(header, digest(own))
         by_stream.setdefault(header["stream"], []).append(own)
+        hashes.append(own)
+        headers.append(header)
+    if lost and not (claim.get("losses") and statement_type.endswith(":holed")):
+        faults.append(f"{len(lost)} headers are gone, and the manifest names no loss")
     if len(hashes) != size or digest(root_of(hashes)) != root:
         faults.append(f"the {len(hashes)} headers of the log are not the {size} leaves that the checkpoint signed")
     if streams is not None:
@@ -182,7 +195,7 @@ def check_log(files, claim, events, signed, faults):
     if set(asked) - {"run"}:
         return
     stream = f'run-{claim["tenant"]}.{asked["run"]}' if "run" in asked else None
-    wanted = {own for header, own in zip(headers, hashes) if stream in (None, header["stream"])}
+    wanted = {own for header, own in zip(headers, hashes) if stream in (None, header["stream"])} - set(lost)
     if there != wanted:
         faults.append(f"{len(wanted - there)} events that the query names are not here")
 

@@ -10,7 +10,7 @@ import { cleanEnv } from './command-line.ts'
 export interface InProcessOptions {
   readonly cwd?: string
   readonly env?: NodeJS.ProcessEnv
-  readonly stdin?: string
+  readonly stdin?: string | Uint8Array
 }
 
 export interface CommandAnswer {

@@ -1,4 +1,5 @@
 /** @module Every exit of a ledger: how it is asked, and how its answer is held against the model. */
+import { join } from 'node:path'
 import { runInProcess } from '../support/in-process-command.ts'
 import type { Answer, Edge } from './truth-oracle-edge.ts'
 import {
@@ -105,10 +106,16 @@ function page(name: string, path: (truth: Truth) => string, judge = shown): Exit
   return { name, ask: (edge, truth) => edge.page(path(truth)), judge }
 }
 
+/** The data folder, and the URL of a store that is on a server. */
+interface CommandPlace {
+  readonly data: string
+  readonly store: string | undefined
+}
+
 /** Of the command line, on a folder that nobody has open. */
 interface Command {
   readonly name: string
-  readonly args: (truth: Truth) => readonly string[]
+  readonly args: (truth: Truth, place: CommandPlace) => readonly string[]
   readonly judge: Judge
 }
 
@@ -128,6 +135,11 @@ export const COMMANDS: readonly Command[] = [
     args: ({ tenant, run }) => ['report', run, '--tenant', tenant, '--json'],
     judge: reported,
   },
+  {
+    name: 'copy: store',
+    args: (_, { data, store = join(data, 'store.db') }) => ['copy', '--from', store, '--to', join(data, 'copied.db')],
+    judge: saysWell(() => true),
+  },
   audit('events', byId(leavesOf)),
   audit('spend', spent),
 ]
@@ -137,12 +149,10 @@ function audit(name: string, question: Question): Command {
   return { name: `audit: ${name}`, args, judge: printed(question) }
 }
 
-export async function runCommand(
-  command: Command,
-  { data, store }: { readonly data: string; readonly store: string | undefined },
-  truth: Truth,
-): Promise<Answer> {
-  const place = ['--data', data, ...(store === undefined ? [] : ['--store', store])]
-  const { code, stdout } = await runInProcess([...command.args(truth), ...place])
+export async function runCommand(command: Command, at: CommandPlace, truth: Truth): Promise<Answer> {
+  const { data, store } = at
+  const args = command.args(truth, at)
+  const place = store === undefined || args.includes(store) ? [] : ['--store', store]
+  const { code, stdout } = await runInProcess([...args, '--data', data, ...place])
   return { status: code === 0 ? 200 : 500, text: stdout, bytes: Buffer.from(stdout), cut: false }
 }

@@ -1,9 +1,10 @@
 /** @module A bundle from request to last byte, recorded like any export. */
 import { randomUUID } from 'node:crypto'
+import type { LostEvent } from '../../../schemas/acknowledged-loss.ts'
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
-import type { EventQuery } from '../../../schemas/event-query.ts'
+import { type EventQuery, periodFault } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { lossText } from '../../../schemas/loss.ts'
+import { runStream } from '../../../schemas/names.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { AUDIT_QUERIES, followsFromLog } from '../../ledger/audit/audit-queries.ts'
 import type { AuditQuestion } from '../../ledger/audit/audit-reads.ts'
@@ -53,6 +54,8 @@ export async function prepareBundle(
 ): Promise<Bundled> {
   const member = unprovableMember(query)
   if (member !== undefined) return { ok: false, code: 'invalid-query', detail: `${member} ${UNPROVABLE}` }
+  const period = periodFault(query)
+  if (period !== undefined) return { ok: false, code: 'invalid-query', detail: period }
   if (proof === 'stream' && query.run === undefined) return { ok: false, code: 'invalid-query', detail: NO_RUN }
   const { run, ...filter } = query
   const wanted = { query, values, proof, recorded: { format: 'bundle', run, filter: filter as JsonObject } }
@@ -97,14 +100,15 @@ async function issued({ ledger, caller, elsewhere }: For, wanted: Wanted): Promi
   const { query, question, values, proof, recorded } = wanted
   // A bundle contains the headers of the whole log: a token that is bound to one run or agent must not read them.
   if (caller.run !== undefined || caller.agent !== undefined) return refusedBy(BOUND)
-  if (query.run !== undefined) {
+  const lost = await ledger.exports.lostInLog(caller)
+  // Such a run cannot be folded, and the tree of streams is over its very events: only the whole log proves what is left of it.
+  const isHoled = query.run !== undefined && lost.some(isOfRun(caller.tenant, query.run))
+  if (query.run !== undefined && !isHoled) {
     const found = await ledger.run(caller, query.run)
     if (!found.ok) return refusedBy(found.refusal)
   }
-  const pinned = await pinnedFor(ledger, caller, proof === 'stream' ? query.run : undefined)
+  const pinned = await pinnedFor(ledger, caller, proof === 'stream' && !isHoled ? query.run : undefined)
   if (pinned === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
-  const hole = pinned.stream === undefined ? await ledger.exports.lostInLog(caller) : undefined
-  if (hole !== undefined) return { ok: false, code: 'not-found', detail: `${lossText(hole)}: ${HOLED}` }
   if (question?.asOf !== undefined && question.asOf > pinned.pin.tree.size)
     return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
   const { ledgerId, exports } = ledger
@@ -112,6 +116,7 @@ async function issued({ ledger, caller, elsewhere }: For, wanted: Wanted): Promi
   const request: BundleRequest = {
     ...{ ledgerId, tenant: caller.tenant, exportedBy: exportedBy(caller), time: exports.now(), exportId },
     ...{ query, question, values, ...pinned, stamp: await exports.timestamp(caller, pinned.pin) },
+    lost: pinned.stream === undefined ? lost.filter(({ index }) => index < pinned.pin.tree.size) : [],
   }
   const record = exportRecord(ledger, caller, { exportId, ...recorded, tree: pinned.pin.tree })
   const pending: Issuing = { ledger, caller, request, record, elsewhere }
@@ -126,6 +131,11 @@ interface Issuing {
   readonly record: ExportRecord
   readonly elsewhere: BundleMaker | undefined
 }
+
+const isOfRun =
+  (tenant: string, run: string) =>
+  ({ stream }: LostEvent): boolean =>
+    stream === runStream(tenant, run)
 
 const PIN_TRIES = 3
 
@@ -155,8 +165,6 @@ const UNPROVABLE =
   'is answered by the index of the ledger alone, and a bundle proves what it leaves out: take it away here, or export in a line format'
 const NOT_OF_LOG =
   "does not follow from the tenant's log alone: the time at which a key was announced is in the ledger's own. Export the answer as jsonl or csv, which the ledger signs"
-const HOLED =
-  'what proves a part of the log holds the header of every event, and this one is gone. The bundle of a run that lost nothing (without the whole log), exports and answers in a line format are issued as before'
 const NO_CHECKPOINT =
   'there is nothing that a checkpoint covers: the log is empty or has stopped; run "countersign verify" if it holds events'
 
@@ -212,7 +220,7 @@ function bodyFor(
   }
   if (elsewhere !== undefined) return elsewhere.bundle(request, host)
   const reads: BundleReads = {
-    leaves: (size) => exports.leaves(caller, size),
+    leaves: (size, lost) => exports.leaves(caller, size, lost),
     runEvents: (runId, count) => exports.runEvents(caller, runId, count),
     valueParts: (digest) => exports.valueParts(caller, digest),
   }

@@ -3,11 +3,12 @@
  * the manifest, which is written before the events, can state their digest.
  */
 import { readFileSync } from 'node:fs'
+import type { LostEvent } from '../../../schemas/acknowledged-loss.ts'
 import { type AnswerQuestion, answerHead } from '../../../schemas/answer-trailer.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import { TRAILER_PAYLOAD_TYPE } from '../../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { lossesMember } from '../../../schemas/loss.ts'
+import { type Loss, lossesMember } from '../../../schemas/loss.ts'
 import type { SealedPin } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { TimestampedCheckpoint } from '../../ledger/log/tenant-logs.ts'
@@ -15,7 +16,7 @@ import { toBase64 } from '../../merkle/base64.ts'
 import { CompactTree } from '../../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../../merkle/hashes.ts'
 import { grownDigest, NO_EVENTS, type StreamPath } from '../../merkle/stream-tree.ts'
-import { digestText } from '../../signing/digests.ts'
+import { digestBytes, digestText } from '../../signing/digests.ts'
 import type { DsseEnvelope } from '../../signing/dsse.ts'
 import { BoundedList, type Listed } from '../../verify/bundle/bounded-lists.ts'
 import { PROOFS_MAX } from '../../verify/bundle/bundle-files.ts'
@@ -54,6 +55,8 @@ export interface BundleRequest {
   readonly exportId: string
   /** Whether to include the large values that the events name. */
   readonly values: boolean
+  /** Events of the log that the store does not have any more, and whose loss is acknowledged, in log order. */
+  readonly lost: readonly LostEvent[]
   /** Proves the number of events of the run, instead of the whole log. */
   readonly stream?: StreamPath | undefined
   /** Time-stamp of the pinned checkpoint, or of an earlier one. */
@@ -62,8 +65,8 @@ export interface BundleRequest {
 
 /** Reads events and values. */
 export interface BundleReads {
-  /** The events of the first `size` leaves of the tenant's log. */
-  leaves(size: number): AsyncIterable<readonly LedgerEvent[]>
+  /** The events of the first `size` leaves of the tenant's log, except for the `lost` ones. */
+  leaves(size: number, lost: readonly LostEvent[]): AsyncIterable<readonly LedgerEvent[]>
   /** The first `count` events of a run. */
   runEvents(runId: string, count: number): AsyncIterable<readonly LedgerEvent[]>
   valueParts(digest: string): AsyncIterable<EventBody<'ValueStored'>>
@@ -114,7 +117,8 @@ export async function planBundle(pending: PendingBundle): Promise<BundlePlan> {
     textFile('verifier-key.txt', `${pin.verifierKey}\n`),
     textFile('verify.mjs', readFileSync(VERIFIER_FILE, 'utf8')),
   ]
-  const statement = statementText(signed, predicate, proofOf(request))
+  const isHoled = request.stream === undefined && request.lost.length > 0
+  const statement = statementText(signed, predicate, proofOf(request), isHoled)
   const envelope = await host.sign(STATEMENT_PAYLOAD_TYPE, Buffer.from(statement))
   if (envelope === undefined) throw new TypeError('a bundle needs the key of a log')
   // The key was rotated since the pin: on a repeated request, the whole bundle is under the new key.
@@ -127,6 +131,13 @@ export async function planBundle(pending: PendingBundle): Promise<BundlePlan> {
   ]
   return { files, events: measured.events }
 }
+
+const acknowledgedLoss = ({ stream, revision }: LostEvent): Loss => ({
+  scope: 'run',
+  code: 'acknowledged',
+  stream,
+  revision,
+})
 
 interface Measured {
   readonly facts: ReportFacts
@@ -149,14 +160,14 @@ async function measure(pending: PendingBundle): Promise<Measured> {
   let events = 0
   let digest = NO_EVENTS
   lines.add(headOf(request))
-  for await (const { event, selected } of leavesOf(pending)) {
-    const { headerText } = event
-    const leaf = leafHash(headerText)
+  for await (const each of leavesOf(pending)) {
+    const leaf = each.lost === undefined ? leafHash(each.event.headerText) : digestBytes(each.lost.digest)
     if (request.stream === undefined) {
-      log.add(`${headerText}\n`)
+      log.add(logLine(each))
       tree.append(leaf)
     } else digest = grownDigest(digest, leaf)
-    if (!selected) continue
+    if (!each.selected) continue
+    const { event } = each
     // Called first: a body that was parsed for the report need not be checked again before it is written.
     facts.take(event)
     lines.add(exportLine(event.texts))
@@ -187,7 +198,7 @@ async function takeAgain(pending: PendingBundle, gathered: readonly Gathered<Led
 
 function predicateOf(request: BundleRequest, measured: Measured, rows = 0): BundlePredicate {
   const { ledgerId, tenant, exportedBy, time, query, pin, exportId, question } = request
-  const losses = lossesMember(pin.losses)
+  const losses = lossesMember([...pin.losses, ...request.lost.map(acknowledgedLoss)])
   const { events, matching, proven } = measured
   return {
     exportId,
@@ -214,34 +225,53 @@ function partOf({ query, stream }: BundleRequest): BundleQuery {
   return stream === undefined ? completePart(query) : { run: query.run }
 }
 
-async function* leavesOf({
-  request,
-  reads,
-  signal,
-}: PendingBundle): AsyncGenerator<{ readonly event: LedgerEvent; readonly selected: boolean }, void> {
-  const { tenant, query, pin, stream } = request
+/** A leaf of the log, or an event of the run; `lost` instead of the event if the store does not have it any more. */
+type Leaf = { readonly index: number } & (
+  | { readonly event: LedgerEvent; readonly selected: boolean; readonly lost?: undefined }
+  | { readonly lost: LostEvent; readonly selected: false; readonly event?: undefined }
+)
+
+async function* leavesOf({ request, reads, signal }: PendingBundle): AsyncGenerator<Leaf, void> {
+  const { tenant, query, pin, stream, lost } = request
   const part = partOf(request)
+  const holes = new Map(stream === undefined ? lost.map((each) => [each.index, each]) : [])
   const pages =
-    stream === undefined ? reads.leaves(pin.tree.size) : reads.runEvents(query.run ?? '', stream.head.events)
+    stream === undefined ? reads.leaves(pin.tree.size, lost) : reads.runEvents(query.run ?? '', stream.head.events)
+  let index = 0
+  const passed = function* (): Generator<Leaf, void> {
+    for (let hole = holes.get(index); hole !== undefined; hole = holes.get(index)) {
+      yield { index, lost: hole, selected: false }
+      index += 1
+    }
+  }
   for await (const page of pages) {
     // The whole log is measured before the first byte is sent, so an abort must be noticed here.
     signal?.throwIfAborted()
-    for (const event of page) yield { event, selected: isSelected(event.header, tenant, part) }
+    for (const event of page) {
+      yield* passed()
+      yield { index, event, selected: isSelected(event.header, tenant, part) }
+      index += 1
+    }
   }
+  yield* passed()
 }
 
-/** Every event of the log, for each call, with its body if the bundle contains it. */
+/** Every event of the log that is not lost, for each call, with its body if the bundle contains it. */
 const leavesWithin = (pending: PendingBundle): LogAgain =>
   async function* () {
-    let leaf = 0
-    for await (const { event, selected } of leavesOf(pending)) {
-      yield [{ header: event.header, data: selected ? event.data : undefined }, leaf]
-      leaf += 1
-    }
+    for await (const { event, selected, index } of leavesOf(pending))
+      if (event !== undefined) yield [{ header: event.header, data: selected ? event.data : undefined }, index]
   }
 
 async function* logLines(pending: PendingBundle): AsyncGenerator<string, void> {
-  for await (const { event } of leavesOf(pending)) yield `${event.headerText}\n`
+  for await (const leaf of leavesOf(pending)) yield logLine(leaf)
+}
+
+/** In the place of a lost header: which event it was, and its leaf. */
+function logLine(leaf: Leaf): string {
+  if (leaf.lost === undefined) return `${leaf.event.headerText}\n`
+  const { stream, revision, digest } = leaf.lost
+  return `${JSON.stringify({ lost: { stream, revision, digest } })}\n`
 }
 
 /** Reads the values once to measure and hash them, and again when they are written: no value is kept in memory. */
@@ -255,7 +285,7 @@ async function valuesFile(pending: PendingBundle): Promise<BundleFile> {
 async function* valueLines(pending: PendingBundle): AsyncGenerator<string, void> {
   for await (const { event, selected } of leavesOf(pending)) {
     const digest = selected ? valueNamedBy(event) : undefined
-    if (digest === undefined) continue
+    if (!selected || digest === undefined) continue
     for await (const { salt, part, parts, text } of pending.reads.valueParts(digest))
       yield `${JSON.stringify({ event: event.header.id, salt, part, parts, text })}\n`
   }

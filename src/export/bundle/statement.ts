@@ -15,15 +15,16 @@ const PREDICATE_TYPES = {
 /** Completeness is proved by the headers of the whole log, and the bundle contains the rows of an answer. */
 const OF_ANSWER = 'urn:countersign:evidence-bundle:v3'
 
-/** The signed text. It does not end in a line feed. */
+/** The signed text. It does not end in a line feed. `isHoled`: the log has a line in the place of a lost header. */
 export function statementText(
   files: readonly BundleFile[],
   predicate: BundlePredicate,
   proof: BundleProof = 'log',
+  isHoled = false,
 ): string {
   const subject = files.map(({ name, sha256 }) => ({ name, digest: { sha256 } }))
   const kind = predicate.answer === undefined ? PREDICATE_TYPES[proof] : OF_ANSWER
-  const predicateType = predicate.losses === undefined ? kind : `${kind}${NOT_WHOLE}`
+  const predicateType = predicate.losses === undefined ? kind : `${kind}${NOT_WHOLE[isHoled ? 1 : 0]}`
   const statement = { _type: STATEMENT_TYPE, subject, predicateType, predicate }
   return JSON.stringify(statement, null, 2)
 }

@@ -1,5 +1,6 @@
 /** @module Validates an audit question against the definition of its query. */
 import type { FilterName } from '../../../schemas/audit-fields.ts'
+import { periodFault } from '../../../schemas/event-query.ts'
 import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import type { SpendBy } from '../../store/audit-index.ts'
@@ -12,7 +13,7 @@ const WHOLE: readonly string[] = ['spend', 'open-reservations']
 
 /** Undefined if the question is valid. */
 export function questionFault(question: AuditQuestion, definition: AuditQueryDefinition): string | undefined {
-  return filterFault(question, definition) ?? spendFault(question)
+  return filterFault(question, definition) ?? periodFault(question.filter) ?? spendFault(question)
 }
 
 function filterFault(

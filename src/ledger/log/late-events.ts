@@ -30,7 +30,8 @@ export async function lateEvent(
   return undefined
 }
 
-function hidesGaps({ densePositions, attested }: LateDeps['store']): boolean {
+/** Whether the store neither has dense positions nor attests its events. */
+export function hidesGaps({ densePositions, attested }: LateDeps['store']): boolean {
   return densePositions !== true && attested === undefined
 }
 

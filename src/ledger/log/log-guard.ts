@@ -13,11 +13,11 @@ import { sealFaults } from '../read/record-seal.ts'
 import { LOST_EVENT_ID } from './acknowledgements.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
 import { knownNotes } from './known-notes.ts'
-import { lateEvent } from './late-events.ts'
+import { hidesGaps, lateEvent } from './late-events.ts'
 import { leavesUpTo } from './leaf-places.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
-import { leafAt, lostTail, missingFault } from './log-stops.ts'
+import { CHECKPOINT_MISMATCH, leafAt, lostTail, missingFault, openTail } from './log-stops.ts'
 import { type KnownEnds, noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 
@@ -74,7 +74,7 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     restart('the log does not agree with the checkpoints')
     await brought(guard)
   }
-  for (const each of checkpoints) {
+  for (const each of await openFirst(guard, checkpoints)) {
     refuseLess(guard, each)
     await refuseFork(guard, each)
   }
@@ -201,7 +201,7 @@ async function stoppedAtLost(
   const from = logStore.progress()?.position
   const tail = await lostTail({ store, logStore })
   if (tail === undefined) return false
-  for (const each of checkpoints) {
+  for (const each of await openFirst({ deps, projection }, checkpoints)) {
     const lost = tail.lost.find(({ tenant }) => tenant === each.tenant)
     // A start that is refused must not change anything.
     if (lost !== undefined && lost.index < each.size && !acknowledges)
@@ -218,6 +218,16 @@ async function stoppedAtLost(
     sealer.faultFound(missingFault(leaf))
   }
   return true
+}
+
+/** A log whose losses are acknowledged waits for the others: a refusal names one that still has to be seen to (LOG-76). */
+async function openFirst(
+  { deps: { store, logStore }, projection }: Pick<Guard, 'deps' | 'projection'>,
+  checkpoints: readonly TenantCheckpoint[],
+): Promise<readonly TenantCheckpoint[]> {
+  const open = await openTail({ store, logStore }, (tenant) => projection.acknowledged(tenant))
+  const isOpen = ({ tenant }: TenantCheckpoint): boolean => tenant === open?.log.tenant
+  return [...checkpoints.filter(isOpen), ...checkpoints.filter((each) => !isOpen(each))]
 }
 
 function reaches(projection: LogProjection, { tenant, size }: TenantCheckpoint): boolean {
@@ -240,7 +250,9 @@ function refuseLess({ projection, kept, deps, acknowledges }: Guard, checkpoint:
   const { tenant, size } = checkpoint
   if (holds(projection, checkpoint)) return
   const tree = projection.tree(tenant)
-  if (tree.size < size && tree.stopped !== undefined) {
+  // An event that was gone while the checkpoint was signed may be back: that is a loss of its tenant, and others do not wait for it (STR-54).
+  const mayBeBack = tree.stopped?.code === CHECKPOINT_MISMATCH && hidesGaps(deps.store)
+  if (mayBeBack || (tree.size < size && tree.stopped !== undefined)) {
     deps.log.error(
       { tenant, ...tree.stopped },
       'an event before the last checkpoint does not verify: run "countersign verify"',

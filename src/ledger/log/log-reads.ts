@@ -97,7 +97,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     treeAt: (tenant, position) => reads.treeAt(tenant, position),
     edgeAt: (tenant, size) => reads.edgeAt(tenant, size),
     published: (tenant) => reads.published(tenant),
-    leafRecords: (tenant, size) => leafRecords({ store: deps.store, leaves: deps.logStore }, tenant, size),
+    leafRecords: (start) => leafRecords({ store: deps.store, leaves: deps.logStore }, start),
     leafIndex: (...leaf) => reads.leafIndex(...leaf),
     streamPath: (...asked) => reads.streamPath(...asked),
   }

@@ -135,6 +135,14 @@ export interface KnownHead {
 
 export type LossesOfTenant = TenantLogs['losses']
 
+/** The first `size` leaves of a log. */
+export interface LogStart {
+  readonly tenant: string
+  readonly size: number
+  /** Leaves whose records are not to be read, because their events are lost. */
+  readonly lost?: readonly { readonly index: number }[]
+}
+
 export interface TenantLogs {
   /** Maximum time from an append to the checkpoint that covers it, in milliseconds, in a process that keeps up. */
   readonly maxDelayMs: number
@@ -192,7 +200,7 @@ export interface TenantLogs {
   /** Index of the leaf of an event, published or not; undefined if it has none yet. */
   leafIndex(tenant: string, eventId: string): number | undefined
   /** The records of the first `size` leaves, in leaf order, as the store holds them now. Throws `LogGapError` if one is missing. */
-  leafRecords(tenant: string, size: number): RecordPages
+  leafRecords(start: LogStart): RecordPages
   /** Proves the exact number of events of a stream up to that checkpoint; undefined if the checkpoint names no tree of streams, or is not the last one. */
   streamPath(
     tenant: string,

@@ -1,5 +1,6 @@
 /** @module Exports: the position to which an export is pinned, its proofs, and the recorded facts about it. */
 
+import type { LostEvent } from '../../../schemas/acknowledged-loss.ts'
 import { ValueStored } from '../../../schemas/events/value-stored.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -37,7 +38,6 @@ import type {
   SealedPin,
 } from '../ledger.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
-import { ACKNOWLEDGED } from '../ledger-stats.ts'
 import { acknowledgedIn } from '../log/acknowledged-holes.ts'
 import { LogGapError, type LogTree, type TenantLogs, type TimestampedCheckpoint } from '../log/tenant-logs.ts'
 import type { Effects } from '../ports.ts'
@@ -150,15 +150,21 @@ export class Exports implements LedgerExports {
     }
   }
 
-  async lostInLog({ tenant }: Caller): Promise<Loss | undefined> {
+  async lostInLog({ tenant }: Caller): Promise<readonly LostEvent[]> {
     const { logs } = this.#deps
-    for (const hole of logs?.leaves.holedLogs().find((row) => row.tenant === tenant)?.holes ?? [])
-      for (let { revision } = hole; revision <= (hole.to ?? hole.revision); revision += 1) {
-        const { stream } = hole
+    const byIndex = new Map<number, LostEvent>()
+    for (const { stream, revision: first, to = first } of logs?.leaves.holedLogs().find((row) => row.tenant === tenant)
+      ?.holes ?? [])
+      for (let revision = first; revision <= to; revision += 1) {
         const found = await logs?.lostAt({ tenant, stream, revision })
-        if (found?.kind !== 'not-lost') return { scope: 'run', code: ACKNOWLEDGED, stream, revision }
+        if (found?.kind !== 'lost') continue
+        for (const leaf of found.lost.leaves.slice(0, to - revision + 1)) {
+          byIndex.set(leaf.index, { stream, revision, ...leaf })
+          revision += 1
+        }
+        revision -= 1
       }
-    return undefined
+    return [...byIndex.values()].sort((one, other) => one.index - other.index)
   }
 
   async sealedPin({ tenant }: Caller, run?: string): Promise<SealedPin | undefined> {
@@ -191,10 +197,14 @@ export class Exports implements LedgerExports {
     return found?.ok === true ? found.value : undefined
   }
 
-  async *leaves({ tenant, pace }: Caller, size: number): AsyncGenerator<readonly LedgerEvent[], void> {
+  async *leaves(
+    { tenant, pace }: Caller,
+    size: number,
+    lost: readonly LostEvent[] = [],
+  ): AsyncGenerator<readonly LedgerEvent[], void> {
     const { logs } = this.#deps
     if (logs === undefined) return
-    for await (const page of pacedPages(logs.leafRecords(tenant, size), pace)) yield page.map(ledgerEvent)
+    for await (const page of pacedPages(logs.leafRecords({ tenant, size, lost }), pace)) yield page.map(ledgerEvent)
   }
 
   async streamPath({ tenant }: Caller, runId: string, { tree, note }: SealedPin): Promise<StreamPath | undefined> {

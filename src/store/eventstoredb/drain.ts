@@ -1,5 +1,5 @@
 /** @module Reads one of the client's streams up to a chosen point, then removes its listeners and cancels it. */
-import { NoAnswerError } from './client-errors.ts'
+import { CallEndedError, NoAnswerError } from './client-errors.ts'
 
 /** The parts of the client's streams, reads and subscriptions, that are used here: each has one of the last two methods. */
 export interface ClientStream {
@@ -24,7 +24,10 @@ export interface DrainOptions<T> {
   readonly endsOn?: readonly string[]
 }
 
-/** Resolves at the end, or when `onItem` returns false. Rejects with the stream's error, or `NoAnswerError` after too long a silence. */
+/**
+ * Resolves at the end, or when `onItem` returns false. Rejects with the stream's error, `NoAnswerError` after too long a silence, or `CallEndedError` if a
+ * subscription ends: it has no end of its own, so that what it brought until then may be a part.
+ */
 export function drain<T>(stream: ClientStream, { onItem, idleMs, endsOn = [] }: DrainOptions<T>): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => finish(new NoAnswerError(idleMs)), idleMs)
@@ -50,7 +53,7 @@ export function drain<T>(stream: ClientStream, { onItem, idleMs, endsOn = [] }: 
     const taken = take as (item: unknown) => void
     // Never removed: an error after the end would otherwise have no listener and end the process.
     stream.on('error', finish)
-    stream.once('end', () => finish())
+    stream.once('end', () => finish(stream.unsubscribe === undefined ? undefined : new CallEndedError()))
     stream.on(AT_WORK, () => !finished && timer.refresh())
     for (const name of endsOn) stream.once(name, () => finish())
     stream.on('data', taken)

@@ -1,12 +1,12 @@
 /** @module The answer to an auditors' question: every row is made again from the events, and nothing else is a row. */
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
-import type { Header } from '../../../schemas/header.ts'
 import { BoundedList, type Listed } from './bounded-lists.ts'
 import { ANSWER } from './bundle-files.ts'
 import { eventOf, headOf } from './event-line.ts'
 import type { Row } from './event-rows.ts'
 import { type Bundle, jsonOf, linesOf } from './file-text.ts'
 import type { LoggedEvent } from './gathered.ts'
+import type { LogLine } from './log.ts'
 import type { BundlePredicate } from './predicate.ts'
 import { isSelected } from './query.ts'
 import { AuditAnswer } from './questions.ts'
@@ -24,13 +24,15 @@ function* rowsOf(question: AnswerQuestion, tenant: string, again: () => Iterable
   yield* answer.rest()
 }
 
-/** Every event of the log with its leaf, and with its body where the bundle holds it. */
+/** Every event of the log that is not lost with its leaf, and with its body where the bundle holds it. */
 function* eventsOfLog(bundle: Bundle, { tenant, complete }: BundlePredicate): Generator<Logged, void> {
   const events = linesOf(bundle, 'events.jsonl', () => {})
   if (headOf(complete) !== undefined) events.next()
-  let leaf = 0
+  let leaf = -1
   for (const line of linesOf(bundle, 'log.jsonl', () => {})) {
-    const header = jsonOf<Header>(line, 'log.jsonl')
+    const header = jsonOf<LogLine>(line, 'log.jsonl')
+    leaf += 1
+    if (header.lost !== undefined) continue
     const event = isSelected(header, tenant, complete) ? eventOf(events.next().value ?? '') : undefined
     if (event === undefined ? isSelected(header, tenant, complete) : event.headerText !== line)
       throw new Stop(
@@ -39,7 +41,6 @@ function* eventsOfLog(bundle: Bundle, { tenant, complete }: BundlePredicate): Ge
         'the answer cannot be checked without every event that it follows from',
       )
     yield [{ header, data: event?.data }, leaf]
-    leaf += 1
   }
 }
 

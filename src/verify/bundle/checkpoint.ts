@@ -3,7 +3,7 @@
 import * as crypto from 'node:crypto'
 import { base64, HASH_BYTES, type TreeHead } from './hashes.ts'
 import type { BundleOptions } from './options.ts'
-import { type Fail, type Found, Stop } from './verdict.ts'
+import { type Fail, type FaultWord, type Found, Stop } from './verdict.ts'
 import { type LogKey, parseKey, type VerifierKey } from './verifier-keys.ts'
 
 interface NoteSignature {
@@ -30,8 +30,13 @@ interface WitnessesNeeded extends Pick<BundleOptions, 'witnesses' | 'quorum'> {
   readonly logKey: VerifierKey
 }
 
-/** A signed note: a text, an empty line, and lines of em dash, name, base64(4 bytes of key id || signature). */
-export function openCheckpoint(note: string, { name, id, key }: VerifierKey, what: string): Checkpoint {
+/** A signed note: a text, an empty line, and lines of em dash, name, base64(4 bytes of key id || signature). `otherwise`: the verdict on anything else. */
+export function openCheckpoint(
+  note: string,
+  { name, id, key }: VerifierKey,
+  what: string,
+  otherwise: FaultWord = 'TAMPERED',
+): Checkpoint {
   const border = note.lastIndexOf('\n\n')
   const text = note.slice(0, border + 1)
   const lines = note.slice(border + 2).split('\n')
@@ -48,7 +53,7 @@ export function openCheckpoint(note: string, { name, id, key }: VerifierKey, wha
   const isCheckpoint =
     origin === name && /^(0|[1-9]\d{0,15})$/.test(size as string) && hash?.length === HASH_BYTES && !more.includes('')
   if (!isNote || !isOurs || !isCheckpoint)
-    throw new Stop('TAMPERED', 'checkpoint', `${what} is not signed with the key of ${name}: altered, or another log's`)
+    throw new Stop(otherwise, 'checkpoint', `${what} is not signed with the key of ${name}: altered, or another log's`)
   const tenant = origin.slice(origin.lastIndexOf('/') + 1)
   return { what, text, signatures, tenant, size: Number(size), root: hash, streams: streamsOf(more) }
 }
@@ -56,12 +61,9 @@ export function openCheckpoint(note: string, { name, id, key }: VerifierKey, wha
 /** What was kept may be of the time of another key. */
 export function signerOf(note: string, key: LogKey): VerifierKey {
   const signers = [key, ...key.former, ...key.later.map(({ by }) => by)]
-  const ids = note.split('\n').map((line) => line.match(/^\u2014 \S+ (\S+)$/)?.[1])
-  const idOf = (encoded: string | undefined) =>
-    Buffer.from(encoded ?? '', 'base64')
-      .subarray(0, 4)
-      .toString('hex')
-  return signers.find(({ id }) => ids.some((encoded) => idOf(encoded) === id)) ?? key
+  const signed = note.split('\n').map((line) => line.match(/^\u2014 \S+ (\S+)$/)?.[1] ?? '')
+  const ids = signed.map((encoded) => Buffer.from(encoded, 'base64').toString('hex', 0, 4))
+  return signers.find(({ id }) => ids.includes(id)) ?? key
 }
 
 /** A log signs one text of each size: two that differ in any byte, in a line beside size and root as well, are two histories. */

@@ -49,7 +49,7 @@ export function checkEvents(
   fail: Fail,
 ): readonly ProvenEvent[] {
   const [answers, macFits] = [answersOf(manifest), macCheck(options, found)]
-  const [proven, digest] = [new ProvenEvents(), crypto.createHash('sha256')]
+  const [proven, digest] = [[] as ProvenEvent[], crypto.createHash('sha256')]
   let trailer: string | undefined
   const head = headOf(manifest.complete)
   let at = 0
@@ -79,7 +79,8 @@ export function checkEvents(
     if (!macFits(event)) fail('TAMPERED', 'mac', `the mac of ${place(header)} does not fit`)
     if (valueNamedIn(event.data) !== undefined) found.named += 1
     answers.take(event)
-    proven.add({ id: header.id, leaf, index })
+    // Behind the first of many, the last one is kept.
+    proven[Math.min(proven.length, PROOFS_MAX)] = { id: header.id, leaf, index }
     facts.take(event)
   }
   takeAgain(bundle, [answers, facts])
@@ -89,7 +90,7 @@ export function checkEvents(
   checkTrailer(trailer, { manifest, key, checkpoint, events: found.events, digest: digestText }, fail)
   if (options.runKey !== undefined && found.macs === 0)
     fail('UNVERIFIABLE', 'run-key', 'no event of the run that the keys belong to is here: no mac was checked')
-  return proven.events
+  return proven.length <= PROOFS_MAX ? proven : [proven[0] as ProvenEvent, proven[PROOFS_MAX] as ProvenEvent]
 }
 
 /** An event that has a proof file; `index`: its place in the log, where the log is here. */
@@ -97,22 +98,6 @@ export interface ProvenEvent {
   readonly id: string
   readonly leaf: Buffer
   readonly index: number | undefined
-}
-
-class ProvenEvents {
-  #first: ProvenEvent[] = []
-  #last: ProvenEvent | undefined
-  #count = 0
-
-  add(event: ProvenEvent): void {
-    if (this.#first.length < PROOFS_MAX) this.#first.push(event)
-    this.#last = event
-    this.#count += 1
-  }
-
-  get events(): readonly ProvenEvent[] {
-    return this.#count <= PROOFS_MAX ? this.#first : [this.#first[0] as ProvenEvent, this.#last as ProvenEvent]
-  }
 }
 
 const TRAILER_TYPE = 'application/vnd.countersign.export-trailer+json'
@@ -130,17 +115,8 @@ function checkTrailer(
   const { v, asOf, signature } = jsonOf<Trailer>(line, 'the trailer of events.jsonl').trailer
   const { ledgerId, tenant, query, complete } = manifest
   const tree = { treeSize: checkpoint.size, root: hexDigest(checkpoint.root) }
-  const said = {
-    v,
-    ledgerId,
-    tenant,
-    run: query.run ?? null,
-    filter: filterOf(complete),
-    events,
-    digest,
-    asOf,
-    ...tree,
-  }
+  const part = { run: query.run ?? null, filter: filterOf(complete) }
+  const said = { v, ledgerId, tenant, ...part, events, digest, asOf, ...tree }
   const signed = v === 1 ? {} : { signature: { key: `${key.name}+${key.id}`, type: TRAILER_TYPE, sig: signature?.sig } }
   if (line !== JSON.stringify({ trailer: { ...said, ...signed } }) || (v !== 1 && v !== 2) || !isText(asOf))
     fail('TAMPERED', 'trailer', 'the trailer of events.jsonl counts, digests or names something else than what is here')

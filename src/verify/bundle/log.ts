@@ -3,11 +3,24 @@ import type { Header } from '../../../schemas/header.ts'
 import { parseJson } from '../../../schemas/json.ts'
 import { createDates } from './dates.ts'
 import { type Bundle, jsonOf, linesOf } from './file-text.ts'
+import { isCount, isDigest, isOf, isText } from './forms.ts'
 import { createTree, hexDigest, leafHash } from './hashes.ts'
 import { completePart, isSelected } from './query.ts'
-import { place } from './shown-text.ts'
+import { place, shown } from './shown-text.ts'
 import { type CheckedLog, checkChain, createStreamTree, type Signed, type StreamHead } from './stream-tree.ts'
-import type { Fail } from './verdict.ts'
+import { type Fail, Stop } from './verdict.ts'
+
+/** In the place of a header that is lost for good: which event it was, and the digest of the header, which is its leaf. */
+interface LostEvent {
+  readonly stream: string
+  readonly revision: number
+  readonly digest: string
+}
+
+/** What a line is: a header, or a lost one. */
+export type LogLine = Header & { readonly lost?: LostEvent }
+
+const isLost = isOf({ lost: isOf({ stream: isText, revision: isCount, digest: isDigest }) })
 
 /** Every header once: the roots, the chain of each stream, and the events that the bundle must hold (`wanted`: index by leaf hash). */
 export function checkLog(bundle: Bundle, { manifest, checkpoint, kept, stamped }: Signed, fail: Fail): CheckedLog {
@@ -18,18 +31,21 @@ export function checkLog(bundle: Bundle, { manifest, checkpoint, kept, stamped }
   const roots = new Map([[0, { root: tree.root(), streams: heads.root() }]])
   const complete = completePart(manifest.query)
   for (const line of linesOf(bundle, 'log.jsonl', fail)) {
-    const leaf = leafHash(line)
-    const header = jsonOf<Header>(line, `line ${tree.size + 1} of log.jsonl`)
+    const header = jsonOf<LogLine>(line, `line ${tree.size + 1} of log.jsonl`)
     if (JSON.stringify(header) !== line)
       fail('TAMPERED', 'header-form', `line ${tree.size + 1} of log.jsonl is not written as a header is`)
-    checkChain(header, hexDigest(leaf), streams, fail)
-    if (header.tenant !== manifest.tenant)
-      fail('TAMPERED', 'other-tenant', `${place(header)} is of another tenant than the log`)
-    const isAsked = isSelected(header, manifest.tenant, complete)
-    if (isAsked) wanted.set(leaf.toString('latin1'), tree.size)
-    dates.take(header, tree.size, isAsked)
+    const { lost } = header
+    const leaf = lost === undefined ? leafHash(line) : passLost(header, streams, fail)
+    if (lost === undefined) {
+      checkChain(header, hexDigest(leaf), streams, fail)
+      if (header.tenant !== manifest.tenant)
+        fail('TAMPERED', 'other-tenant', `${place(header)} is of another tenant than the log`)
+      const isAsked = isSelected(header, manifest.tenant, complete)
+      if (isAsked) wanted.set(leaf.toString('latin1'), tree.size)
+      dates.take(header, tree.size, isAsked)
+    }
     tree.add(leaf)
-    if (namesStreams) heads.add(header.stream, leaf)
+    if (namesStreams) heads.add((lost ?? header).stream, leaf)
     if (signed.some((each) => each.size === tree.size))
       roots.set(tree.size, { root: tree.root(), streams: heads.root() })
   }
@@ -46,6 +62,19 @@ export function checkLog(bundle: Bundle, { manifest, checkpoint, kept, stamped }
   if (size > checkpoint.size)
     fail('TAMPERED', 'root', `the log holds ${size - checkpoint.size} events more than its checkpoint covers`)
   return { size, notes: dates.notes(), latest: dates.latest, ...placesInLog(wanted) }
+}
+
+/** The leaf of an event that is lost for good. Its stream goes on behind it by the digest; whether it was asked for cannot be told. */
+function passLost(line: LogLine, streams: Map<string, StreamHead>, fail: Fail): Buffer {
+  if (!isLost(line))
+    throw new Stop('TAMPERED', 'header-form', 'log.jsonl has neither a header nor a lost one in a line')
+  const { stream, revision, digest } = line.lost as LostEvent
+  const last: StreamHead = streams.get(stream) ?? { revision: -1, time: '' }
+  const name = `${shown(stream)} @ ${revision}`
+  fail('INCOMPLETE', 'lost-for-good', `${name} is lost for good: what is here says nothing of it`)
+  if (revision !== last.revision + 1) fail('TAMPERED', 'chain', `${name} does not continue the event before it`)
+  streams.set(stream, { ...last, revision, digest })
+  return Buffer.from(digest.slice('sha256:'.length), 'hex')
 }
 
 /** Where each event stands that the bundle must hold, and at last which of them it does not hold. */

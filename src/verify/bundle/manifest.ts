@@ -16,8 +16,8 @@ const PREDICATE_TYPES = new Map<string, BundleProof>([
   ['urn:countersign:evidence-bundle:v2', 'stream'],
   ['urn:countersign:evidence-bundle:v3', 'log'],
 ])
-/** Behind the type of a bundle that names losses: a verifier of before does not know that kind. */
-export const NOT_WHOLE = ':incomplete'
+/** Behind the type of a bundle that names losses, and of one whose log has a line in place of a lost header: a verifier of before does not know that kind. */
+export const NOT_WHOLE = [':incomplete', ':holed'] as const
 /** Of a bundle with the answer to a question. */
 const OF_ANSWER = 'urn:countersign:evidence-bundle:v3'
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json'
@@ -65,8 +65,9 @@ export function checkManifest(bundle: Bundle, key: VerifierKey, fail: Fail): Man
 
   const statement = jsonOf<Statement>(body.toString(), 'the manifest')
   const { predicateType } = statement
-  const isPart = predicateType.endsWith(NOT_WHOLE)
-  const type = isPart ? predicateType.slice(0, -NOT_WHOLE.length) : predicateType
+  const part = NOT_WHOLE.find((each) => predicateType.endsWith(each)) ?? ''
+  const isPart = part !== ''
+  const type = predicateType.slice(0, predicateType.length - part.length)
   const proof = PREDICATE_TYPES.get(type)
   if (proof === undefined)
     throw new Stop('UNVERIFIABLE', 'manifest-type', 'this verifier does not know that kind of manifest')

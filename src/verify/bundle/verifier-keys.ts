@@ -82,6 +82,8 @@ export function keyOf(bundle: Bundle, options: BundleOptions, found: Found, fail
   const own = textOf(bundle, 'verifier-key.txt')
   const named = typeof given === 'function' ? given(own) : given
   const key = parseKey(named ?? own)
+  if (key === undefined && named === undefined)
+    throw new Stop('TAMPERED', 'other-key', 'verifier-key.txt is no verifier key: it was altered')
   if (key === undefined) throw new Stop('UNVERIFIABLE', 'key', 'the key to verify with is no verifier key')
   found.keyGiven = named !== undefined
   if (!found.keyGiven) fail(CONSISTENT, 'not-authenticated', NOT_AUTHENTICATED)

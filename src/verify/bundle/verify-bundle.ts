@@ -73,7 +73,12 @@ function checkBundle(bundle: Bundle, options: BundleOptions, found: Found, fail:
   const kept =
     options.checkpoint === undefined
       ? undefined
-      : openCheckpoint(options.checkpoint, signerOf(options.checkpoint, key), 'the checkpoint that was kept')
+      : openCheckpoint(
+          options.checkpoint,
+          signerOf(options.checkpoint, key),
+          'the checkpoint that was kept',
+          'UNVERIFIABLE',
+        )
   if (kept !== undefined) found.about.kept = kept.size
   checkForks(
     [checkpoint, kept, stamped].filter((each) => each !== undefined),

@@ -174,11 +174,20 @@ test('the checkpoint, manifest, key or whole bundle of another log is TAMPERED u
   assert.is(judged(context, await packed(entriesOf(context.foreign))).verdict, 'TAMPERED')
 })
 
-test('an earlier checkpoint is held against the log: ours fits, another one names the history as rewritten (A31)', (context) => {
+test('an earlier checkpoint is held against the log: ours fits, what is none of this log says nothing (A31, LOG-95, A567)', (context) => {
   const file = context.folder.file('own.tar')
   const { key, earlier, foreign } = context
   assert.is(verifyBundle(file, { key, checkpoint: earlier }).verdict, 'VERIFIED')
-  assert.is(verifyBundle(file, { key, checkpoint: foreign.get('checkpoint')?.toString() ?? '' }).verdict, 'TAMPERED')
+  for (const checkpoint of [foreign.get('checkpoint')?.toString() ?? '', '', 'no checkpoint'])
+    assert.is(verifyBundle(file, { key, checkpoint }).verdict, 'UNVERIFIABLE')
+})
+
+test('a key file in which a bit was flipped is TAMPERED, whether the key is given, looked up by it, or absent (LOG-95, A567)', async (context) => {
+  const flipped = Buffer.from(context.files.get('verifier-key.txt') ?? '')
+  flipped[20] = (flipped[20] ?? 0) ^ 1
+  const bundle = await packed(entriesOf(withFile(context.files, 'verifier-key.txt', flipped)))
+  for (const key of [context.key, () => undefined, undefined])
+    assert.is(verifyBundle(bundle, key === undefined ? {} : { key }).verdict, 'TAMPERED')
 })
 
 test('links, paths that climb, doubles, odd types and sizes that lie are refused; nothing is unpacked (A46)', async (context) => {

@@ -31,6 +31,8 @@ export type ReadFault =
   | 'unknown'
   /** What a client makes of a call whose connection broke off before its end. */
   | 'internal'
+  /** Ends the call in order, before any event. */
+  | 'ended'
 
 export interface ReadSeen {
   /** A subscription reads on for ever; the store looks backwards for ends. */

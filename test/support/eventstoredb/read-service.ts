@@ -31,6 +31,11 @@ async function serve(parts: NodeParts, call: ReadCall): Promise<void> {
   if (options === undefined) throw invalid('a read needs its options')
   const direction = options.getReadDirection() === BACKWARDS ? 'backwards' : 'forwards'
   const fault = parts.faults.onRead({ kind: options.hasSubscription() ? 'subscription' : direction })
+  if (fault === 'ended') {
+    if (options.hasSubscription()) await send(call, confirmationMessage())
+    call.end()
+    return
+  }
   if (fault !== undefined) throw READ_FAULTS[fault]()
   if (options.hasSubscription()) return subscription(parts, call, options)
   if (options.getCount() === '0') throw invalid('maxCount must be positive')
@@ -54,7 +59,7 @@ async function send(call: ReadCall, message: ReadResp): Promise<boolean> {
 }
 
 const tooSlow = (): CallError => callError(status.ABORTED, 'Consumer too slow')
-const READ_FAULTS: Readonly<Record<ReadFault, () => CallError>> = {
+const READ_FAULTS: Readonly<Record<Exclude<ReadFault, 'ended'>, () => CallError>> = {
   unavailable,
   'too-slow': tooSlow,
   internal: () => callError(status.INTERNAL, 'Received RST_STREAM with code 0'),
