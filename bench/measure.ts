@@ -28,6 +28,7 @@ import { resume } from './resume.ts'
 import { type Results, runGroups } from './run-groups.ts'
 import { scaleTable } from './scale.ts'
 import { starvation } from './starvation.ts'
+import { steps } from './steps.ts'
 import { verifySpeed } from './verify-speed.ts'
 import { waitingWorker } from './waiting-worker.ts'
 
@@ -37,6 +38,7 @@ const GROUPS: readonly BenchGroup[] = [
   starvation,
   neighbours,
   inProcess,
+  steps,
   canonical,
   judgePairs,
   judgeHold,

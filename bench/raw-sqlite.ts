@@ -130,6 +130,11 @@ const SAMPLE_ROWS = 1_024
 
 /** The last envelopes that the ledger wrote to a stream. */
 export function sampleEnvelopes(path: string, stream: string): readonly RawRow[] {
+  return sampleRows(path, stream, 'EnvelopeAccepted')
+}
+
+/** The last events of one type that the ledger wrote to a stream. */
+export function sampleRows(path: string, stream: string, type: string): readonly RawRow[] {
   const db = new Sqlite(path, { readonly: true })
   try {
     const rows = db.prepare<[string, number], StoredRow>(
@@ -140,8 +145,8 @@ export function sampleEnvelopes(path: string, stream: string): readonly RawRow[]
       .all(stream, SAMPLE_ROWS)
       .reverse()
       .map(([, , , header, salt, data]) => ({ header, salt, data }))
-      .filter(({ header }) => header.includes('"type":"EnvelopeAccepted"'))
-    if (envelopes.length === 0) throw new Error(`${stream} holds no envelope to take as a sample`)
+      .filter(({ header }) => header.includes(`"type":"${type}"`))
+    if (envelopes.length === 0) throw new Error(`${stream} holds no ${type} to take as a sample`)
     return envelopes
   } finally {
     db.close()

@@ -1,5 +1,6 @@
 /** @module Opens the runtime on a ledger that is reached over HTTP. */
 import { type ClientOptions, createClient } from '../client/client.ts'
+import { keptFetch } from '../egress/kept-fetch.ts'
 import type { Codec, CodecValues } from './calls/codecs.ts'
 import { checkConnect } from './check-ledger.ts'
 import { httpConnection } from './runtime/http-connection.ts'
@@ -21,5 +22,5 @@ export function connect<const C extends readonly Codec[] = readonly []>(
   options: ClientOptions & RuntimeOptions<C>,
 ): Countersign<CodecValues<C>> {
   checkConnect(options)
-  return createRuntime(httpConnection(createClient(options)), options)
+  return createRuntime(httpConnection(createClient({ fetch: keptFetch(), ...options })), options)
 }

@@ -164,7 +164,8 @@ export interface LocalCaller {
 
 const READER_SCOPES: readonly string[] = ['runs:read', 'runs:write', 'audit:read']
 
-interface LocalApplication extends Required<Pick<TransportOptions, 'fetch'>> {
+interface LocalApplication {
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   readonly token: string
   /** For a program that runs longer than a token is valid. */
   readonly newToken: () => Promise<string>

@@ -4,13 +4,18 @@ import { type JsonObject, parseJson } from '../../schemas/json.ts'
 import { LedgerError, UnreachableError } from './errors.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 
+/** The part of a `Response` that is used. */
+export type FetchAnswer = Pick<Response, 'ok' | 'status' | 'url' | 'body' | 'text'> & {
+  readonly headers: Pick<Headers, 'get'>
+}
+
 export interface TransportOptions {
   /** URL of the ledger, such as `http://127.0.0.1:7070`. */
   readonly url: string
   /** Bearer token, or a function that returns a fresh one. */
   readonly token: string | (() => string | Promise<string>)
   /** Default: the global `fetch`. */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  readonly fetch?: (url: string, init: RequestInit) => Promise<FetchAnswer>
   /** Number of retries. Default: as many as fit into `patienceMs`, but at least 5. */
   readonly retries?: number
   /** Milliseconds for which requests to an unreachable or unready ledger are retried, long enough for its restart. Default 30 seconds. */
@@ -31,7 +36,7 @@ export interface Ask {
 
 interface Answer {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: FetchAnswer['headers']
   readonly body: JsonObject
 }
 
@@ -65,7 +70,7 @@ export function createTransport(options: TransportOptions): Transport {
 }
 
 /** Processes a 2xx response. It takes over the exchange and must end it. */
-type Take<T> = (response: Response, exchange: Exchange) => Promise<T>
+type Take<T> = (response: FetchAnswer, exchange: Exchange) => Promise<T>
 
 /** Not repeated if nothing was received, because `send` has already retried. */
 async function wholeTextOf(options: TransportOptions, url: string, ask: Ask): Promise<string> {
@@ -146,7 +151,7 @@ function withQuotedKey(headers: Readonly<Record<string, string>>): Readonly<Reco
 }
 
 /** The entity tag of an answer: the revision of the run's event that the answer is about. */
-function revisionOf({ headers }: Response): number | undefined {
+function revisionOf({ headers }: FetchAnswer): number | undefined {
   const [, digits] = /^"(\d{1,15})"$/.exec(headers.get('etag') ?? '') ?? []
   return digits === undefined ? undefined : Number(digits)
 }
@@ -200,7 +205,7 @@ function waitOf(failure: LedgerError | UnreachableError): number {
   return failure instanceof LedgerError ? (failure.retryAfterMs ?? 0) : 0
 }
 
-async function answerOf(response: Response, exchange: Exchange): Promise<Answer> {
+async function answerOf(response: FetchAnswer, exchange: Exchange): Promise<Answer> {
   const body = objectIn(await response.text())
   exchange.end()
   const { status, headers } = response
@@ -220,7 +225,7 @@ function objectIn(text: string): JsonObject | undefined {
   }
 }
 
-async function problemOf(response: Response): Promise<JsonObject> {
+async function problemOf(response: FetchAnswer): Promise<JsonObject> {
   const problem = objectIn(await response.text().catch(() => '')) ?? {}
   const seconds = Number(response.headers.get('retry-after'))
   return problem.retryAfterMs === undefined && seconds > 0 ? { ...problem, retryAfterMs: seconds * 1_000 } : problem
