@@ -112,14 +112,19 @@ function namesIn(context: JsonObject): ReadonlySet<string> {
   const names = new Set<string>()
   const waiting: Json[] = [context]
   for (let value = waiting.pop(); value !== undefined && names.size < NAMES_MAX; value = waiting.pop()) {
-    if (Array.isArray(value)) for (const member of value) waiting.push(member as Json)
-    if (!isJsonObject(value)) continue
-    const members = Object.entries(value)
-    const isMap = members.length > 1 && members.every(([, member]) => isJsonObject(member))
-    for (const [key, member] of members) {
+    if (Array.isArray(value)) {
+      for (const member of value) if (typeof member === 'object' && member !== null) waiting.push(member as Json)
+      continue
+    }
+    const holder = value as JsonObject
+    const keys = Object.keys(holder)
+    const isMap = keys.length > 1 && keys.every((key) => isJsonObject(holder[key] as Json))
+    for (const key of keys) {
+      const member = holder[key]
       if (isMap) names.add(key)
-      if (typeof member === 'string' && isReference(key)) names.add(member)
-      else if (typeof member === 'object' && member !== null) waiting.push(member)
+      if (typeof member === 'string') {
+        if (isReference(key)) names.add(member)
+      } else if (typeof member === 'object' && member !== null) waiting.push(member)
     }
   }
   return names
