@@ -8,7 +8,7 @@ import { isReference } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token } from '../../../../schemas/json-pointer.ts'
 import type { Paced, Pauses } from '../../paced.ts'
-import { soleQuantity } from '../meaning/pairs.ts'
+import { quantityUnder, soleQuantity } from '../meaning/pairs.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, type Scalar } from '../meaning/scalars.ts'
@@ -165,11 +165,6 @@ function differs(known: NamedObject, key: string, value: Json): boolean {
   }
   if (typeof value !== typeof known.value || typeof value === 'object') return false
   return !isSameScalar(known.value as Scalar, value, placeKind(known.key, false))
-}
-
-function quantityUnder(key: string, value: Json): ReturnType<typeof soleQuantity> {
-  const { unit } = placeKind(key, false)
-  return typeof value === 'number' && unit !== undefined ? { value, unit } : soleQuantity(value)
 }
 
 /**

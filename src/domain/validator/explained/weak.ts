@@ -3,7 +3,7 @@ import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { plainText } from '../../../../projections/plain-text.ts'
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import { holderAt } from '../../../../schemas/json-pointer.ts'
 import type { Change } from '../established/changes.ts'
 import { readTime } from '../meaning/dates.ts'
 import { isCountingKey } from '../meaning/rising.ts'
@@ -63,7 +63,7 @@ function hasMovedBeside(
   documents: Documents,
   known: Map<JsonObject, Beside>,
 ): boolean {
-  const [was, is] = [holderOf(documents.before, place), holderOf(documents.after, afterPlace ?? place)]
+  const [was, is] = [holderAt(documents.before, place), holderAt(documents.after, afterPlace ?? place)]
   if (was === undefined || is === undefined) return false
   const beside = known.get(was) ?? besideIn(was, is)
   known.set(was, beside)
@@ -91,11 +91,6 @@ function saysCount(key: string): boolean {
 function movedKeys(was: JsonObject, is: JsonObject): ReadonlySet<string> {
   const keys = Object.keys(was).slice(0, SIBLINGS_MAX)
   return new Set(keys.filter((key) => Object.hasOwn(is, key) && hasMovedOn(was[key] as Json, is[key] as Json)))
-}
-
-function holderOf(document: JsonObject, place: readonly Token[]): JsonObject | undefined {
-  const holder = valueAt(document, place.slice(0, -1).map(String))
-  return holder !== undefined && isJsonObject(holder) ? holder : undefined
 }
 
 function hasMovedOn(before: Json, after: Json): boolean {

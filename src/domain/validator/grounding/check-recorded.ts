@@ -130,7 +130,7 @@ function isProse(text: string): boolean {
 
 /** Whether the place already has this value in the established context; it was judged when it was handed over. */
 function isStanding({ before }: GroundsInput, place: readonly Token[], value: Json): boolean {
-  const established = valueAt(before, place.map(String))
+  const established = valueAt(before, place)
   return established !== undefined && isEqual(established, value)
 }
 
@@ -288,7 +288,7 @@ function checkAction(
   if (state === undefined) return
   const failed = failedCallOf(action, outcomes, topKey(place, input.trunk) === 'actions')
   if (failed === undefined) return
-  const established = valueAt(input.before, place.map(String))
+  const established = valueAt(input.before, place)
   if (established !== undefined && isEqual(established, action)) return
   addFinding(report, {
     rule: 'disagrees-with-tool',
@@ -351,7 +351,7 @@ class Derivations {
 
   #search(place: readonly Token[], number: number): string | undefined {
     for (let depth = place.length - 1; depth >= 1; depth--) {
-      const around = valueAt(this.#after, place.slice(0, depth).map(String))
+      const around = valueAt(this.#after, place.slice(0, depth))
       if (around === undefined || !isJsonObject(around)) continue
       const own = depth === place.length - 1 ? place.at(-1) : undefined
       const { lists, numbers } = readAround(around, this.#work)
