@@ -190,16 +190,7 @@ function isRepeated(
   value: Json,
   { known, names }: { readonly known: NamedObject; readonly names: Names },
 ): boolean {
-  if (value === null || typeof value === 'object') {
-    const same = names.get(nameOf(key))
-    return (
-      value !== null &&
-      same !== undefined &&
-      same !== 'several' &&
-      soleQuantity(value) !== undefined &&
-      !differs(same, key, value)
-    )
-  }
+  if (typeof value === 'object') return false
   if (isReference(key)) {
     return Object.keys(known.object)
       .slice(0, BESIDE_MAX)

@@ -158,7 +158,7 @@ function isReckoned([before, was]: readonly [number, Numbers], [after, is]: read
 }
 
 /** Returns whether a number, rounded to the decimals of `shown`, is `shown`. */
-function shownAs(shown: number): (exact: number) => boolean {
+export function shownAs(shown: number): (exact: number) => boolean {
   const decimals = `${shown}`.split('.')[1]?.length ?? 0
   const most = decimals > 0 || Number.isInteger(shown) ? 0.5 * 10 ** -decimals + 1e-9 : -1
   return (exact) => Math.abs(exact - shown) <= most

@@ -10,10 +10,11 @@ import { formatPointer, parsePointer, type Token, valueAt } from '../../../../sc
 import type { Change, Gain } from '../established/changes.ts'
 import { quantityUnder } from '../meaning/pairs.ts'
 import { placeKind } from '../meaning/place-kind.ts'
-import { isSameQuantity } from '../meaning/quantities.ts'
+import { baseValue, isSameQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, type Scalar, scalarText } from '../meaning/scalars.ts'
 import { type Quantity, readUnit, type Unit } from '../meaning/units.ts'
 import { canonicalText } from '../report.ts'
+import { shownAs } from './derived.ts'
 
 interface Leaf {
   readonly parent: string
@@ -32,6 +33,8 @@ const RENAMED_MAX = 128
 const NAME_KEYS_MAX = 8
 const SMALL_NUMBER = 10
 const TEXT_MIN_CHARS = 3
+/** Minimum number of digits of a converted number that is rounded. */
+const ROUNDED_DIGITS_MIN = 3
 
 /** Returns whether a removed list member was a duplicate: it has an id, and an equal member remains in the list. */
 export function saidOnceIn(after: JsonObject): (change: Change) => boolean {
@@ -243,9 +246,16 @@ const CLOCK = /^(\d{1,3}):([0-5]\d):([0-5]\d)$/
 
 function isSameUnder(before: { key: string; value: Scalar }, after: { key: string; value: Scalar }): boolean {
   const [a, b] = [measureUnder(before.key, before.value), measureUnder(after.key, after.value)]
-  if (a !== undefined && b !== undefined) return isSameQuantity(a, b)
+  if (a !== undefined && b !== undefined) return isSameQuantity(a, b) || isRounded(a, b)
   if (a !== undefined || b !== undefined) return before.value === after.value
   return isSameScalar(before.value, after.value, placeKind(after.key, false))
+}
+
+/** Whether a converted number is the old one, rounded to the digits that it shows, at least three: 1184 sq ft are 110 m2. */
+function isRounded(was: Quantity, is: Quantity): boolean {
+  if (was.unit.dimension !== is.unit.dimension || was.unit.factor === is.unit.factor) return false
+  const digits = `${Math.abs(is.value)}`.replace('.', '').replace(/^0+/, '').length
+  return digits >= ROUNDED_DIGITS_MIN && shownAs(is.value)((baseValue(was) - (is.unit.offset ?? 0)) / is.unit.factor)
 }
 
 /** The quantity of a scalar. A time of day counts as seconds: `01:05:02` equals a number under a key that counts seconds. */

@@ -14,7 +14,9 @@ const SCHEDULES: ReadonlySet<string> = new Set('timeline schedule programme prog
 
 /** Keys of lists in which a later member applies only if the earlier ones do not decide, of the columns that rows refer to by position, and of what was done. */
 const PRECEDENCES: ReadonlySet<string> = new Set(
-  'tiebreak tiebreaks tiebreaker tiebreakers breakers precedence fallback fallbacks failover columns trajectory'.split(' '),
+  'tiebreak tiebreaks tiebreaker tiebreakers breakers precedence fallback fallbacks failover columns trajectory'.split(
+    ' ',
+  ),
 )
 
 /** Maximum nesting of coordinates (positions, rings, polygons, multipolygons); deeper lists of numbers are something else. */
