@@ -94,6 +94,7 @@ function movedKeys(was: JsonObject, is: JsonObject): ReadonlySet<string> {
 }
 
 function hasMovedOn(before: Json, after: Json): boolean {
+  if (before === after) return false
   if (typeof before === 'string' && typeof after === 'string') {
     const [was, is] = [readTime(plainText(before)), readTime(plainText(after))]
     return was !== undefined && was.kind === is?.kind && was.kind !== 'day' && is.ms > was.ms
