@@ -4,28 +4,20 @@ import type { ResolvedPolicy } from '../schemas/policy.ts'
 export type ProtectionPolicy = Pick<ResolvedPolicy, 'criticalKeys'> &
   Partial<Pick<ResolvedPolicy, 'rules' | 'protect' | 'free' | 'prose'>>
 
+type IsKey = (key: string) => boolean
+
 /** Cached by policy, which lives as long as its run and is asked about the same keys repeatedly. */
-const known = new WeakMap<ProtectionPolicy, (key: string) => boolean>()
+const [knownProtected, knownProse] = [new WeakMap<ProtectionPolicy, IsKey>(), new WeakMap<ProtectionPolicy, IsKey>()]
 /** Maximum number of cached answers per policy, and maximum length of a cached key. */
 const ANSWERS_MAX = 1024
 const KEY_MAX_CHARS = 64
 
 /** All keys except the free ones, or only the named keys; critical keys always. Under base relay, and in records of release 0.1.0, only the critical keys. */
-export function protectedBy(policy: ProtectionPolicy): (key: string) => boolean {
-  const made = known.get(policy)
-  if (made !== undefined) return made
-  const isProtected = remembering(rulesOf(policy))
-  known.set(policy, isProtected)
-  return isProtected
+export function protectedBy(policy: ProtectionPolicy): IsKey {
+  return cached(knownProtected, policy, rulesOf)
 }
 
-function rulesOf({
-  rules,
-  criticalKeys,
-  protect = '*',
-  free = [],
-  prose = [],
-}: ProtectionPolicy): (key: string) => boolean {
+function rulesOf({ rules, criticalKeys, protect = '*', free = [], prose = [] }: ProtectionPolicy): IsKey {
   const critical = new Set(criticalKeys)
   if (rules === undefined) return (key) => critical.has(key)
   const named = protect === '*' ? undefined : new Set(protect)
@@ -37,7 +29,11 @@ function rulesOf({
 }
 
 /** Whether an unprotected key holds prose, whose texts are free while its data is not. */
-export function proseBy({ free = [], prose = [] }: ProtectionPolicy): (key: string) => boolean {
+export function proseBy(policy: ProtectionPolicy): IsKey {
+  return cached(knownProse, policy, proseOf)
+}
+
+function proseOf({ free = [], prose = [] }: ProtectionPolicy): IsKey {
   const [freeWords, proseWords] = [free, prose].map((keys) => new Set(keys.map(foldFreeKey)))
   return (key) => {
     const folded = foldFreeKey(key)
@@ -45,7 +41,19 @@ export function proseBy({ free = [], prose = [] }: ProtectionPolicy): (key: stri
   }
 }
 
-function remembering(decide: (key: string) => boolean): (key: string) => boolean {
+function cached(
+  known: WeakMap<ProtectionPolicy, IsKey>,
+  policy: ProtectionPolicy,
+  make: (policy: ProtectionPolicy) => IsKey,
+): IsKey {
+  const made = known.get(policy)
+  if (made !== undefined) return made
+  const isKey = remembering(make(policy))
+  known.set(policy, isKey)
+  return isKey
+}
+
+function remembering(decide: IsKey): IsKey {
   const answers = new Map<string, boolean>()
   return (key) => {
     const answered = answers.get(key)

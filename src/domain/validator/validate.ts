@@ -1,16 +1,17 @@
 /** @module The validator: judges a handoff against the established context (JUD-1 to JUD-29). Pure. */
 import type { Diff, Finding } from '../../../schemas/finding.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
-import { formatPointer, type Token, valueAt } from '../../../schemas/json-pointer.ts'
+import { formatPointer, valueAt } from '../../../schemas/json-pointer.ts'
 import type { Declaration, Move } from '../../../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
+import { isPlacePointer } from '../../../schemas/value-forms.ts'
 import { type CheckedPayload, compileSchema } from '../json-schema/compile-schema.ts'
 import type { SchemaFault } from '../json-schema/evaluation.ts'
 import { finish, type Paced, Pauses } from '../paced.ts'
 import {
   type DeclarationRights,
-  declarationFault,
   type ManifestMoves,
+  placeFault,
   type UnderDeclarations,
   underDeclarations,
 } from './declared/declarations.ts'
@@ -148,9 +149,7 @@ function* judgeEstablished(
   const isRecorded = evidence && recordedGain(evidence, tools, pauses)
   const left = evidence?.results.left
   const { isEvident } = rights
-  const known = new Map<string, boolean>()
-  const mayDeclare = policy.declare !== 'none' && agent !== undefined
-  const offer = mayDeclare ? (change: Change) => offerFor(change, rights, known) : undefined
+  const offer = policy.declare !== 'none' && agent !== undefined ? offersBy(rights) : undefined
   const documents = { before, after, policy, trunk, supersedes, agent, excuses, isEvident, offer, isRecorded, left }
   const changedKeys = yield* established.checkEstablished(documents, report, pauses)
   const confidence = established.keptShare(input, report)
@@ -217,24 +216,24 @@ function addFaults(report: Report, faults: readonly SchemaFault[], total: number
 // The declaration offered with the finding on a refused or suspect place, as an entry for `moves` (JUD-46).
 
 /** The entry for all similar members if the agent may declare that, else for this place alone; undefined if the agent may declare neither. */
-function offerFor(
-  { kind, place, before, after }: Change,
-  rights: DeclarationRights,
-  known: Map<string, boolean>,
-): Finding['declare'] {
-  const isOffered = (path: string, as: Move['as']): boolean => {
+function offersBy(rights: DeclarationRights): (change: Change) => Finding['declare'] {
+  const known = new Map<string, boolean>()
+  const collections = new Map<Json, boolean>()
+  const isPermitted = (place: readonly string[], as: Move['as']): boolean => placeFault(place, as, rights) === undefined
+  return ({ kind, place, before, after }) => {
+    if (kind !== 'changed' || after === undefined) return undefined
+    const here = place.map(String)
+    // What may not be declared of this place may not be declared of a path that names others as well.
+    const as = kindsOf(before, after).find((each) => isPermitted(here, each))
+    if (as === undefined) return undefined
+    const general = generalPlace(rights.before, here, collections)
+    const path = formatPointer(general)
     const name = `${as} ${path}`
-    const isPermitted = known.get(name) ?? declarationFault({ path, as, reason: 'offered' }, rights) === undefined
-    known.set(name, isPermitted)
-    return isPermitted
+    const isGeneral = known.get(name) ?? (isPlacePointer(path) && isPermitted(general, as))
+    known.set(name, isGeneral)
+    const offered = isGeneral ? path : formatPointer(here)
+    return isPlacePointer(offered) ? { path: offered, as, reason: '' } : undefined
   }
-  if (kind !== 'changed' || after === undefined) return undefined
-  const paths = [...new Set([generalPath(rights.before, place), formatPointer(place)])]
-  for (const as of kindsOf(before, after)) {
-    const path = paths.find((each) => isOffered(each, as))
-    if (path !== undefined) return { path, as, reason: '' }
-  }
-  return undefined
 }
 
 /** The kinds that the change fits, the narrowest first. */
@@ -247,17 +246,21 @@ function kindsOf(before: Json, after: Json): readonly Move['as'][] {
   return typeof before === 'object' || typeof after === 'object' ? [] : ['cursor']
 }
 
-/** The path with `*` for a member of a list, or of a map whose members all have the same keys. */
-function generalPath(document: JsonObject, place: readonly Token[]): string {
+/** The place with `*` for a member of a list, or of a map whose members all have the same keys. */
+function generalPlace(
+  document: JsonObject,
+  place: readonly string[],
+  collections: Map<Json, boolean>,
+): readonly string[] {
   let value: Json | undefined = document
-  const tokens = place.map((token, depth) => {
-    const holder = value
-    value = holder === undefined ? undefined : valueAt(holder, [`${token}`])
-    return depth > 0 && depth < place.length - 1 && isCollection(holder) ? '*' : token
+  return place.map((token, depth) => {
+    const holder: Json | undefined = value
+    if (holder === undefined) return token
+    value = valueAt(holder, [token])
+    if (depth === 0 || depth === place.length - 1) return token
+    const isCollection =
+      collections.get(holder) ?? (Array.isArray(holder) || (isJsonObject(holder) && hasLikeMembers(holder)))
+    collections.set(holder, isCollection)
+    return isCollection ? '*' : token
   })
-  return formatPointer(tokens)
-}
-
-function isCollection(holder: Json | undefined): boolean {
-  return Array.isArray(holder) || (holder !== undefined && isJsonObject(holder) && hasLikeMembers(holder))
 }

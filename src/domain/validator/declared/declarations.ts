@@ -113,21 +113,26 @@ function withMoves(policy: ResolvedPolicy, moves: readonly Move[]): ResolvedPoli
 }
 
 /** Why this agent may not make this declaration; undefined if it may. */
-export function declarationFault({ path, as, by, reason }: Declaration, rights: DeclarationRights): string | undefined {
+function declarationFault({ path, as, by, reason }: Declaration, rights: DeclarationRights): string | undefined {
   const { policy } = rights
   const tokens = parsePointer(path)
   if (tokens === undefined || !isPlacePointer(path))
     return 'the path is no JSON Pointer (RFC 6901) below the whole context'
   if (!isKind(as)) return `a place moves as ${MOVE_KINDS.join(', ')}, not as ${as}`
   if (policy.declare === 'none') return 'the policy lets no agent declare what moves'
-  if (tokens.includes('**')) return 'a declaration names its places one level at a time: ** is for policies'
   if (!isPlainReason(reason)) return 'the reason must not be blank'
   if (as === 'free' || as === 'state') return `only a policy declares a place as ${as}`
   if (by !== undefined && as !== 'gauge' && as !== 'derived') return 'only a gauge and a derived place have by'
   if (as === 'gauge' && by !== undefined && !isPlacePointer(by)) return 'of a gauge, by is a JSON Pointer'
   if (as === 'derived' && policy.invariants?.some(({ name }) => name === by) !== true)
     return `the policy has no invariant called ${by}`
-  return keyFault(tokens, rights) ?? rulesFault(tokens, as, policy) ?? placesFault(tokens, as, rights)
+  return placeFault(tokens, as, rights)
+}
+
+/** Why this agent may not declare the places that a parsed path names as this kind; undefined if it may. */
+export function placeFault(tokens: readonly string[], as: Move['as'], rights: DeclarationRights): string | undefined {
+  if (tokens.includes('**')) return 'a declaration names its places one level at a time: ** is for policies'
+  return keyFault(tokens, rights) ?? rulesFault(tokens, as, rights.policy) ?? placesFault(tokens, as, rights)
 }
 
 function isKind(as: string): as is Move['as'] {
@@ -152,7 +157,7 @@ function rulesFault(tokens: readonly string[], as: Move['as'], policy: ResolvedP
 }
 
 function placesFault(tokens: readonly string[], as: Move['as'], rights: DeclarationRights): string | undefined {
-  const places = placesAt(rights.before, tokens)
+  const places = tokens.includes('*') ? placesAt(rights.before, tokens) : [tokens]
   if (places === undefined) return `it names more than ${PLACES_MAX} places`
   for (const place of places) {
     const value = valueAt(rights.before, place) ?? null

@@ -1,6 +1,6 @@
 /** @module Derived numbers: a number that was, and still is, the sum, count, mean, difference, product or quotient of the same siblings. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import { holderAt, type Token } from '../../../../schemas/json-pointer.ts'
 import type { Change } from '../established/changes.ts'
 
 interface Documents {
@@ -50,8 +50,8 @@ export function derivedIn(documents: Documents): (change: Change) => boolean {
 }
 
 function holderOf(document: JsonObject, place: readonly Token[], known: Map<JsonObject, Holder>): Holder | undefined {
-  const value = valueAt(document, place.slice(0, -1).map(String))
-  if (value === undefined || !isJsonObject(value)) return undefined
+  const value = holderAt(document, place)
+  if (value === undefined) return undefined
   const holder = known.get(value) ?? readHolder(value)
   known.set(value, holder)
   return holder
@@ -71,6 +71,8 @@ function readHolder(holder: JsonObject): Holder {
 
 /** Whether the number was and is the count, sum or mean of a sibling list that has changed. */
 function isAggregate([before, was]: readonly [number, Holder], [after, is]: readonly [number, Holder]): boolean {
+  if (was.lists.size === 0) return false
+  const [isBefore, isAfter] = [shownAs(before), shownAs(after)]
   for (const [key, then] of was.lists) {
     const now = is.lists.get(key)
     if (now === undefined || then.length === 0 || now.length > MEMBERS_MAX) continue
@@ -79,8 +81,8 @@ function isAggregate([before, was]: readonly [number, Holder], [after, is]: read
     for (const [name, old] of columnsOf(then)) {
       const column = current.get(name)
       if (column === undefined || old.sum === column.sum) continue
-      if (isShown(old.sum, before) && isShown(column.sum, after)) return true
-      if (isShown(old.sum / old.length, before) && isShown(column.sum / column.length, after)) return true
+      if (isBefore(old.sum) && isAfter(column.sum)) return true
+      if (isBefore(old.sum / old.length) && isAfter(column.sum / column.length)) return true
     }
   }
   return false
@@ -95,8 +97,9 @@ export function totalsBeside(holder: JsonObject): (value: number) => boolean {
     .filter(Number.isFinite)
     .sort((a, b) => a - b)
   return (value) => {
+    const isValue = shownAs(value)
     for (let at = firstAtLeast(totals, value - 1); at < totals.length && (totals[at] as number) <= value + 1; at++)
-      if (isShown(totals[at] as number, value)) return true
+      if (isValue(totals[at] as number)) return true
     return false
   }
 }
@@ -143,18 +146,20 @@ const OPERATIONS: readonly ((a: number, b: number) => number)[] = [
 /** Whether the number was and is the result of one operation on two siblings, at least one of which has changed. Operands 0 and 1 are no evidence. */
 function isReckoned([before, was]: readonly [number, Numbers], [after, is]: readonly [number, Numbers]): boolean {
   const names = [...was.keys()].filter((name) => is.has(name))
+  const [isBefore, isAfter] = [shownAs(before), shownAs(after)]
   return names.some((x) =>
     names.some((y) => {
       const [a, b, c, d] = [was.get(x), was.get(y), is.get(x), is.get(y)] as [number, number, number, number]
       if (x === y || (a === c && b === d) || [a, b, c, d].some((operand) => operand === 0 || operand === 1))
         return false
-      return OPERATIONS.some((operation) => isShown(operation(a, b), before) && isShown(operation(c, d), after))
+      return OPERATIONS.some((operation) => isBefore(operation(a, b)) && isAfter(operation(c, d)))
     }),
   )
 }
 
-/** Whether `shown` is `exact`, rounded to the decimals of `shown`. */
-function isShown(exact: number, shown: number): boolean {
+/** Returns whether a number, rounded to the decimals of `shown`, is `shown`. */
+export function shownAs(shown: number): (exact: number) => boolean {
   const decimals = `${shown}`.split('.')[1]?.length ?? 0
-  return Math.abs(exact - shown) <= 0.5 * 10 ** -decimals + 1e-9 && (decimals > 0 || Number.isInteger(shown))
+  const most = decimals > 0 || Number.isInteger(shown) ? 0.5 * 10 ** -decimals + 1e-9 : -1
+  return (exact) => Math.abs(exact - shown) <= most
 }

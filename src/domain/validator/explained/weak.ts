@@ -3,7 +3,7 @@ import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { plainText } from '../../../../projections/plain-text.ts'
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import { holderAt } from '../../../../schemas/json-pointer.ts'
 import type { Change } from '../established/changes.ts'
 import { readTime } from '../meaning/dates.ts'
 import { isCountingKey } from '../meaning/rising.ts'
@@ -63,7 +63,7 @@ function hasMovedBeside(
   documents: Documents,
   known: Map<JsonObject, Beside>,
 ): boolean {
-  const [was, is] = [holderOf(documents.before, place), holderOf(documents.after, afterPlace ?? place)]
+  const [was, is] = [holderAt(documents.before, place), holderAt(documents.after, afterPlace ?? place)]
   if (was === undefined || is === undefined) return false
   const beside = known.get(was) ?? besideIn(was, is)
   known.set(was, beside)
@@ -93,12 +93,8 @@ function movedKeys(was: JsonObject, is: JsonObject): ReadonlySet<string> {
   return new Set(keys.filter((key) => Object.hasOwn(is, key) && hasMovedOn(was[key] as Json, is[key] as Json)))
 }
 
-function holderOf(document: JsonObject, place: readonly Token[]): JsonObject | undefined {
-  const holder = valueAt(document, place.slice(0, -1).map(String))
-  return holder !== undefined && isJsonObject(holder) ? holder : undefined
-}
-
 function hasMovedOn(before: Json, after: Json): boolean {
+  if (before === after) return false
   if (typeof before === 'string' && typeof after === 'string') {
     const [was, is] = [readTime(plainText(before)), readTime(plainText(after))]
     return was !== undefined && was.kind === is?.kind && was.kind !== 'day' && is.ms > was.ms
@@ -112,14 +108,19 @@ function namesIn(context: JsonObject): ReadonlySet<string> {
   const names = new Set<string>()
   const waiting: Json[] = [context]
   for (let value = waiting.pop(); value !== undefined && names.size < NAMES_MAX; value = waiting.pop()) {
-    if (Array.isArray(value)) for (const member of value) waiting.push(member as Json)
-    if (!isJsonObject(value)) continue
-    const members = Object.entries(value)
-    const isMap = members.length > 1 && members.every(([, member]) => isJsonObject(member))
-    for (const [key, member] of members) {
+    if (Array.isArray(value)) {
+      for (const member of value) if (typeof member === 'object' && member !== null) waiting.push(member as Json)
+      continue
+    }
+    const holder = value as JsonObject
+    const keys = Object.keys(holder)
+    const isMap = keys.length > 1 && keys.every((key) => isJsonObject(holder[key] as Json))
+    for (const key of keys) {
+      const member = holder[key]
       if (isMap) names.add(key)
-      if (typeof member === 'string' && isReference(key)) names.add(member)
-      else if (typeof member === 'object' && member !== null) waiting.push(member)
+      if (typeof member === 'string') {
+        if (isReference(key)) names.add(member)
+      } else if (typeof member === 'object' && member !== null) waiting.push(member)
     }
   }
   return names

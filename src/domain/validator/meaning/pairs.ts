@@ -2,10 +2,13 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { plainText } from '../../../../projections/plain-text.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { placeKind } from './place-kind.ts'
 import { isSameQuantity, quantityOf, readQuantity } from './quantities.ts'
 import type { Quantity } from './units.ts'
 
 const UNIT_KEYS: ReadonlySet<string> = new Set(['unit', 'units', 'uom', 'currency', 'ccy'])
+/** What such a key ends with; most keys are told apart without being split into words. */
+const UNIT_END = /(?:units?|uom|currency|ccy)[^a-z\d]*$/i
 const VALUE_KEYS = ['value', 'amount', 'quantity', 'qty', 'magnitude', 'number', 'size', 'count']
 
 export interface Pair {
@@ -14,7 +17,7 @@ export interface Pair {
 }
 
 export function isUnitKey(key: string): boolean {
-  return UNIT_KEYS.has(keyWords(key).at(-1) ?? '')
+  return UNIT_END.test(key) && UNIT_KEYS.has(keyWords(key).at(-1) ?? '')
 }
 
 /** The pairs of an object, by the keys of their members. */
@@ -50,6 +53,12 @@ export function soleQuantity(value: Json): Quantity | undefined {
   const object = value as JsonObject
   const [pair] = Object.keys(object).length === 2 ? pairsOf(object) : []
   return pair === undefined ? undefined : pairQuantity(object, pair)
+}
+
+/** The quantity of a value under a key that may name a unit. */
+export function quantityUnder(key: string, value: Json): Quantity | undefined {
+  const { unit } = placeKind(key, false)
+  return typeof value === 'number' && unit !== undefined ? { value, unit } : soleQuantity(value)
 }
 
 /** The first quantity in an object, which may have other members. */
