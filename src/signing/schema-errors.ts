@@ -73,5 +73,5 @@ export function bodyFault(schema: z.ZodType, error: z.ZodError): BodyFault {
   const declaresPolicy = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, 'policy')
   const ofPolicy = declaresPolicy ? errors.find(({ pointer }) => POLICY_POINTER.test(pointer)) : undefined
   if (ofPolicy === undefined) return { code: 'invalid-body', detail: errorsText(errors), errors }
-  return { code: 'policy-invalid', detail: ofPolicy.message, pointer: ofPolicy.pointer, errors }
+  return { code: 'policy-invalid', detail: errorsText([ofPolicy]), pointer: ofPolicy.pointer, errors }
 }

@@ -146,6 +146,22 @@ for (const { name, open } of HOMES) {
     },
   )
 
+  doubt('a call in doubt of a run that was rolled back is listed also where it may be repeated (RUN-260)', async () => {
+    await using home = await open()
+    const process = () => {
+      const cs = home.process()
+      const options = { name: 'charge', onUnknown: 'retry', compensate: () => undefined } as const
+      const charge = cs.tool(() => Promise.reject(new OutcomeUnknown()), options)
+      return { cs, life: () => cs.run({ id: 'r' }, () => charge()) }
+    }
+    assert.is(outcomeOf(await rejection(process().life()))?.status, 'IN_DOUBT')
+    const { inDoubt } = await process().cs.recover()
+    assert.equal(
+      inDoubt.map(({ runId, tool }) => [runId, tool]),
+      [['r', 'charge']],
+    )
+  })
+
   doubt('a compensation that somebody found was not carried out is carried out by recover (RUN-55, F91)', async () => {
     await using home = await open()
     let refunds = 0
