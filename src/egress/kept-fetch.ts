@@ -23,6 +23,8 @@ interface Quick {
 const OF_FETCH = Symbol.for('undici.globalDispatcher.1')
 const OF_REQUEST = Symbol.for('undici.globalDispatcher.2')
 const globals = globalThis as { [OF_FETCH]?: object; [OF_REQUEST]?: Dispatcher }
+/** By a name that bundlers do not follow: a program without the package is no larger for it. */
+const PACKAGE: string = 'undici'
 const OK = 200
 const REDIRECT = 300
 const REFUSED = 400
@@ -51,7 +53,7 @@ async function load(): Promise<Quick | undefined> {
   // Makes Node set its own dispatcher, to be told from another one that is set later.
   if (!isUsed) await fetch('data:,')
   const nodes = isUsed ? undefined : globals[OF_FETCH]
-  const { default: undici } = await import('undici')
+  const { default: undici }: { default: Undici } = await import(PACKAGE)
   // With an older Node, the package puts its own dispatcher in that place; the `fetch` of this program must not change.
   if (nodes !== undefined) globals[OF_FETCH] = nodes
   return { undici, fetch, nodes }
