@@ -9,6 +9,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/js
 import type { Paced, Pauses } from '../../paced.ts'
 import { isClockKey, isCounterKey } from '../meaning/rising.ts'
 import { canonicalText } from '../report.ts'
+import { asksForTrial } from './failed-answers.ts'
 import { hashLongList, hashPair, hashText, hashValue, hashWideObject, type KnownHashes } from './hash.ts'
 import type { IsTrusted } from './trusted-tools.ts'
 
@@ -35,6 +36,8 @@ export interface ToolQuestion {
   readonly named?: readonly string[]
   /** The scalar arguments, if one of them is a reference: a bare answer is about the thing that they name (JUD-94). */
   readonly row?: JsonObject
+  /** The arguments ask only to try the call. */
+  readonly isTrial?: true
 }
 
 export interface Answer {
@@ -77,7 +80,14 @@ const ASKING: ReadonlySet<string> = new Set(
 export function toolQuestion(tool: string, args: Json | undefined, digest?: string): ToolQuestion {
   const named = args === undefined ? undefined : namedIn(args)
   const row = args === undefined || digest !== undefined ? undefined : rowOf(args)
-  return { tool, about: aboutOf(args, digest), ...(named && { named }), ...(row && { row }) }
+  const isTrial = args !== undefined && isJsonObject(args) && asksForTrial(args)
+  return {
+    tool,
+    about: aboutOf(args, digest),
+    ...(named && { named }),
+    ...(row && { row }),
+    ...(isTrial && { isTrial }),
+  }
 }
 
 function rowOf(args: Json): JsonObject | undefined {
