@@ -2,10 +2,16 @@
 
 /** Words of limits: a limit on attempts is not a count of attempts. */
 const LIMITS: ReadonlySet<string> = new Set(
-  'max maximum min minimum limit limits allowed cap per planned expected target required quota rate price cost'.split(
-    ' ',
-  ),
+  (
+    'max maximum min minimum limit limits allowed cap per planned expected target required quota rate price cost ' +
+    'tolerance threshold dose setpoint'
+  ).split(' '),
 )
+/** Whether the key is that of a limit, a price or a setting, which no reading changes. */
+export function isLimitKey(words: readonly string[]): boolean {
+  return words.some((word) => LIMITS.has(word))
+}
+
 const COUNTERS: ReadonlySet<string> = new Set(
   (
     'attempt attempts retry retries tries iteration iterations turn turns round rounds step tick seen spent elapsed processed visits heartbeat ' +
@@ -27,13 +33,13 @@ const WORKED_OFF: ReadonlySet<string> = new Set(
 
 /** `frames_inspected`, `words_done`, `steps`: a number under such a key usually rises. */
 export function isCountingKey(words: readonly string[]): boolean {
-  return WORKED_OFF.has(words.at(-1) ?? '') && !words.some((word) => LIMITS.has(word))
+  return WORKED_OFF.has(words.at(-1) ?? '') && !isLimitKey(words)
 }
 
 /** `attempts`, `retry_count`, `times_seen`: a number under such a key may rise. */
 export function isCounterKey(words: readonly string[]): boolean {
   const last = words.at(-1) ?? ''
-  if (words.some((word) => LIMITS.has(word))) return false
+  if (isLimitKey(words)) return false
   if (COUNTERS.has(last)) return true
   return COUNT.has(last) && words.length > 1 && COUNTERS.has(words.at(-2) ?? '')
 }

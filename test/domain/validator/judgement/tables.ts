@@ -62,7 +62,7 @@ const TABLES: readonly Table[] = [
   {
     table: 'meaning/rising LIMITS',
     words:
-      'max maximum min minimum limit limits allowed cap per planned expected target required quota rate price cost',
+      'max maximum min minimum limit limits allowed cap per planned expected target required quota rate price cost tolerance threshold dose setpoint',
     said: (word) => [fact(`${word}_attempts`, 3, 4), job(`${word}_scanned`, 3, 4)],
   },
   {
