@@ -3,7 +3,7 @@ import { isEqual, isJsonObject, type Json } from '../../../../schemas/json.ts'
 import type { Paced } from '../../paced.ts'
 import { isOrdered, keepsOrder } from '../lists/list-order.ts'
 import { matchObjects, type ObjectMatch } from '../lists/match-objects.ts'
-import { matchScalars, type ScalarMatch } from '../lists/match-scalars.ts'
+import { isRepeatable, matchScalars, type ScalarMatch } from '../lists/match-scalars.ts'
 import type { PlaceKind } from '../meaning/place-kind.ts'
 import { isSameScalar, type Scalar } from '../meaning/scalars.ts'
 import { type Signatures, signatureOf } from '../meaning/signature.ts'
@@ -23,12 +23,13 @@ export function* compareLists(walk: Walk, lists: Lists, here: Here): Paced<void>
   if (isShallow && isEqual(lists[0], lists[1])) return
   const declared = here.rules.list
   const order = declared === undefined ? isOrdered(lists[0], here.kind) : declared === 'sequence'
-  if (order && (yield* keepsScalarOrder(walk, lists, here))) return
+  const ordered = order ? yield* scalarOrder(walk, lists, here) : undefined
+  if (ordered === 'settled') return
 
   const [before, after] = lists
   walk.pauses.count(MEMBER_STEPS * (before.length + after.length))
   if (walk.pauses.due()) yield
-  const [scalars, objects] = yield* counterparts(walk, lists, here)
+  const [scalars, objects] = yield* counterparts(walk, lists, { ...here, ordered })
   const gained = scalars === undefined ? [] : yield* compareLeftovers(walk, lists, here, scalars)
   for (const [i, j] of objects.pairs) {
     walk.pauses.count(PAIR_STEPS)
@@ -45,28 +46,31 @@ export function* compareLists(walk: Walk, lists: Lists, here: Here): Paced<void>
 function* counterparts(
   { known }: Walk,
   [before, after]: Lists,
-  { key, kind, rules }: Here,
+  { key, kind, rules, ordered }: Here & { readonly ordered: ScalarMatch | undefined },
 ): Paced<readonly [ScalarMatch | undefined, ObjectMatch]> {
   const declared = rules.list
   const isBag = declared === 'bag' || declared === 'sequence'
   const keyed = typeof declared === 'object' ? declared.key : undefined
   const objects = yield* matchObjects({ before, after, kind, known, listKey: key, declared: keyed })
+  if (ordered !== undefined) return [ordered, objects]
   if (before.every(isJsonObject) && after.every(isJsonObject)) return [undefined, objects]
   const repeats = declared === 'set' ? 'set' : isBag ? 'bag' : undefined
   return [yield* matchScalars({ before, after, kind, known, declared: repeats }), objects]
 }
 
-/** Compares scalars and lists by index, if their order counts; returns whether that settles the comparison. */
-function* keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): Paced<boolean> {
-  if (before.some(isJsonObject)) return false
+/** Compares scalars and lists by index, if their order counts. If that does not settle it, returns their match where each member counts anyway. */
+function* scalarOrder(walk: Walk, [before, after]: Lists, here: Here): Paced<'settled' | ScalarMatch | undefined> {
+  if (before.some(isJsonObject)) return undefined
   if (keepsOrder(before, after, (a, b) => isSameMember(a, b, here.kind, walk.known))) {
     for (let place = before.length; place < after.length; place++) gainedAt(walk, after, place)
-    return true
+    return 'settled'
   }
-  const { lost } = yield* matchScalars({ before, after, kind: here.kind, known: walk.known, declared: 'bag' })
-  if (lost.length > 0) return false
+  const { kind, rules } = here
+  const match = yield* matchScalars({ before, after, kind, known: walk.known, declared: 'bag' })
+  const isBag = rules.list !== undefined || !before.some((member) => isRepeatable(member, kind))
+  if (match.lost.length > 0) return isBag ? match : undefined
   found('reordered', walk, [before, after], here)
-  return true
+  return 'settled'
 }
 
 function isSameMember(a: Json, b: Json, kind: PlaceKind, known: Signatures): boolean {

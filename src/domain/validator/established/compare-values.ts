@@ -74,15 +74,14 @@ function comparePromoted(walk: Walk, [a, b]: readonly [Scalar, JsonObject], here
 }
 
 function carries(object: JsonObject, value: Scalar, kind: PlaceKind): boolean {
+  const quantity = heldQuantity(object)
+  if (quantity !== undefined && typeof value === 'number' && kind.unit !== undefined)
+    return isSameQuantity({ value, unit: kind.unit }, quantity)
   for (const key of ['id', 'key', 'name', 'value', 'amount']) {
     const member = Object.hasOwn(object, key) ? object[key] : undefined
     if (member === undefined || typeof member === 'object') continue
     if ((key === 'value' || key === 'amount') !== (typeof value === 'number')) continue
     if (isSameScalar(value, member, kind)) return true
-  }
-  const quantity = heldQuantity(object)
-  if (quantity !== undefined && typeof value === 'number' && kind.unit !== undefined) {
-    return isSameQuantity({ value, unit: kind.unit }, quantity)
   }
   const stated =
     quantity === undefined || value === null || typeof value !== 'string' ? undefined : readScalar(value, kind)

@@ -8,7 +8,7 @@ import { isReference } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token } from '../../../../schemas/json-pointer.ts'
 import type { Paced, Pauses } from '../../paced.ts'
-import { soleQuantity } from '../meaning/pairs.ts'
+import { quantityUnder, soleQuantity } from '../meaning/pairs.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, type Scalar } from '../meaning/scalars.ts'
@@ -167,11 +167,6 @@ function differs(known: NamedObject, key: string, value: Json): boolean {
   return !isSameScalar(known.value as Scalar, value, placeKind(known.key, false))
 }
 
-function quantityUnder(key: string, value: Json): ReturnType<typeof soleQuantity> {
-  const { unit } = placeKind(key, false)
-  return typeof value === 'number' && unit !== undefined ? { value, unit } : soleQuantity(value)
-}
-
 /**
  * True if both values are clearly about the same thing: a sibling of the new value repeats an established one, or the established value is
  * in an object around the new one. Undefined if a sibling says that the value is about something else.
@@ -195,16 +190,7 @@ function isRepeated(
   value: Json,
   { known, names }: { readonly known: NamedObject; readonly names: Names },
 ): boolean {
-  if (value === null || typeof value === 'object') {
-    const same = names.get(nameOf(key))
-    return (
-      value !== null &&
-      same !== undefined &&
-      same !== 'several' &&
-      soleQuantity(value) !== undefined &&
-      !differs(same, key, value)
-    )
-  }
+  if (typeof value === 'object') return false
   if (isReference(key)) {
     return Object.keys(known.object)
       .slice(0, BESIDE_MAX)

@@ -1,7 +1,7 @@
 /** @module Rule `total-disagrees`: a new number is named as a count, sum or product of established siblings, but differs from it. */
 import { keyWords, singular } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import { formatPointer, holderAt, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import { isSameNumber, readNumber } from '../meaning/numbers.ts'
 import { addFinding, type Report } from '../report.ts'
@@ -59,14 +59,15 @@ export function* checkTotals({ before, after, gains }: TotalsInput, report: Repo
     const key = place.at(-1)
     if (stated === undefined || typeof key !== 'string' || !(saysTotal(key) || basisOf(value) !== undefined)) continue
     if (++looked > STATED_MAX) return
-    const around = objectAt(after, place.slice(0, -1))
-    if (around === undefined) continue
+    const around = holderAt(after, place)
+    if (around === undefined || Object.keys(around).length > MEMBERS_MAX) continue
     pauses.count(TOTAL_STEPS + 2 * Object.keys(around).length)
     if (pauses.due()) yield
     const beside: Beside = {
       around,
       known,
-      isEstablished: (name) => isEstablished(before, [...place.slice(0, -1), name]),
+      // If list members have moved, a place with list indexes may have no established value; there is no finding then.
+      isEstablished: (name) => valueAt(before, [...place.slice(0, -1), name]) !== undefined,
     }
     const expected = expectedTotal(keyWords(key), beside) ?? sumOf(basisOf(value) ?? [], beside)
     if (expected === undefined || isSameNumber(stated, expected) || Math.abs(stated - expected) < CENT / 2) continue
@@ -85,17 +86,6 @@ const TOTAL_WORDS: ReadonlySet<string> = new Set(['count', 'number', 'num', 'tot
 
 function saysTotal(key: string): boolean {
   return keyWords(key).some((word) => TOTAL_WORDS.has(word))
-}
-
-function objectAt(document: JsonObject, place: readonly Token[]): JsonObject | undefined {
-  const value = valueAt(document, place.map(String))
-  if (value === undefined || !isJsonObject(value)) return undefined
-  return Object.keys(value).length > MEMBERS_MAX ? undefined : value
-}
-
-/** Whether the place has an established value. If list members have moved, a place with list indexes may have none; there is no finding then. */
-function isEstablished(before: JsonObject, place: readonly Token[]): boolean {
-  return valueAt(before, place.map(String)) !== undefined
 }
 
 interface KnownLists {

@@ -1,6 +1,6 @@
 /** @module Derived numbers: a number that was, and still is, the sum, count, mean, difference, product or quotient of the same siblings. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import { holderAt, type Token } from '../../../../schemas/json-pointer.ts'
 import type { Change } from '../established/changes.ts'
 
 interface Documents {
@@ -50,8 +50,8 @@ export function derivedIn(documents: Documents): (change: Change) => boolean {
 }
 
 function holderOf(document: JsonObject, place: readonly Token[], known: Map<JsonObject, Holder>): Holder | undefined {
-  const value = valueAt(document, place.slice(0, -1).map(String))
-  if (value === undefined || !isJsonObject(value)) return undefined
+  const value = holderAt(document, place)
+  if (value === undefined) return undefined
   const holder = known.get(value) ?? readHolder(value)
   known.set(value, holder)
   return holder
@@ -158,7 +158,7 @@ function isReckoned([before, was]: readonly [number, Numbers], [after, is]: read
 }
 
 /** Returns whether a number, rounded to the decimals of `shown`, is `shown`. */
-function shownAs(shown: number): (exact: number) => boolean {
+export function shownAs(shown: number): (exact: number) => boolean {
   const decimals = `${shown}`.split('.')[1]?.length ?? 0
   const most = decimals > 0 || Number.isInteger(shown) ? 0.5 * 10 ** -decimals + 1e-9 : -1
   return (exact) => Math.abs(exact - shown) <= most

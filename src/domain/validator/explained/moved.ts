@@ -4,15 +4,17 @@
  */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference, listIdentity } from '../../../../projections/list-identity.ts'
-import { plainLower, plainText } from '../../../../projections/plain-text.ts'
+import { plainLower } from '../../../../projections/plain-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { Change, Gain } from '../established/changes.ts'
+import { quantityUnder } from '../meaning/pairs.ts'
 import { placeKind } from '../meaning/place-kind.ts'
-import { isSameQuantity, readQuantity } from '../meaning/quantities.ts'
+import { baseValue, isSameQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, type Scalar, scalarText } from '../meaning/scalars.ts'
 import { type Quantity, readUnit, type Unit } from '../meaning/units.ts'
 import { canonicalText } from '../report.ts'
+import { shownAs } from './derived.ts'
 
 interface Leaf {
   readonly parent: string
@@ -31,13 +33,15 @@ const RENAMED_MAX = 128
 const NAME_KEYS_MAX = 8
 const SMALL_NUMBER = 10
 const TEXT_MIN_CHARS = 3
+/** Minimum number of digits of a converted number that is rounded. */
+const ROUNDED_DIGITS_MIN = 3
 
 /** Returns whether a removed list member was a duplicate: it has an id, and an equal member remains in the list. */
 export function saidOnceIn(after: JsonObject): (change: Change) => boolean {
   const members = new Map<Json, ReadonlySet<string>>()
   return ({ kind, place, before }) => {
     if (kind !== 'removed' || typeof place.at(-1) !== 'number' || !isJsonObject(before)) return false
-    const list = valueAt(after, place.slice(0, -1).map(String))
+    const list = valueAt(after, place.slice(0, -1))
     if (!Array.isArray(list) || list.length > LEAVES_MAX || !Object.keys(before).some(isReference)) return false
     const texts = members.get(list) ?? new Set(list.map(canonicalText))
     members.set(list, texts)
@@ -241,19 +245,23 @@ const SECONDS = readUnit('seconds') as Unit
 const CLOCK = /^(\d{1,3}):([0-5]\d):([0-5]\d)$/
 
 function isSameUnder(before: { key: string; value: Scalar }, after: { key: string; value: Scalar }): boolean {
-  const [a, b] = [quantityUnder(before.key, before.value), quantityUnder(after.key, after.value)]
-  if (a !== undefined && b !== undefined) return isSameQuantity(a, b)
+  const [a, b] = [measureUnder(before.key, before.value), measureUnder(after.key, after.value)]
+  if (a !== undefined && b !== undefined) return isSameQuantity(a, b) || isRounded(a, b)
   if (a !== undefined || b !== undefined) return before.value === after.value
   return isSameScalar(before.value, after.value, placeKind(after.key, false))
 }
 
+/** Whether a converted number is the old one, rounded to the digits that it shows, at least three: 1184 sq ft are 110 m2. */
+function isRounded(was: Quantity, is: Quantity): boolean {
+  if (was.unit.dimension !== is.unit.dimension || was.unit.factor === is.unit.factor) return false
+  const digits = `${Math.abs(is.value)}`.replace('.', '').replace(/^0+/, '').length
+  return digits >= ROUNDED_DIGITS_MIN && shownAs(is.value)((baseValue(was) - (is.unit.offset ?? 0)) / is.unit.factor)
+}
+
 /** The quantity of a scalar. A time of day counts as seconds: `01:05:02` equals a number under a key that counts seconds. */
-function quantityUnder(key: string, value: Scalar): Quantity | undefined {
-  const { unit } = placeKind(key, false)
-  if (typeof value === 'number') return unit === undefined ? undefined : { value, unit }
-  if (typeof value !== 'string') return undefined
-  const clock = CLOCK.exec(value)
-  if (clock === null) return readQuantity(plainText(value))
+function measureUnder(key: string, value: Scalar): Quantity | undefined {
+  const clock = typeof value === 'string' ? CLOCK.exec(value) : null
+  if (clock === null) return quantityUnder(key, value)
   const [, hours, minutes, seconds] = clock
   return { value: Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds), unit: SECONDS }
 }

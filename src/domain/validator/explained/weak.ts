@@ -3,7 +3,7 @@ import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { plainText } from '../../../../projections/plain-text.ts'
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import { holderAt } from '../../../../schemas/json-pointer.ts'
 import type { Change } from '../established/changes.ts'
 import { readTime } from '../meaning/dates.ts'
 import { placeKind } from '../meaning/place-kind.ts'
@@ -73,7 +73,7 @@ function isReadAnew(
 ): boolean {
   const { isCode, words } = placeKind(`${place.at(-1)}`, false)
   if (isCode || isLimitKey(words) || !isNear(before, after)) return false
-  const [was, is] = [holderOf(documents.before, place), holderOf(documents.after, afterPlace ?? place)]
+  const [was, is] = [holderAt(documents.before, place), holderAt(documents.after, afterPlace ?? place)]
   if (was === undefined || is === undefined) return false
   const beside = known.get(was) ?? besideIn(was, is)
   known.set(was, beside)
@@ -119,11 +119,6 @@ const COUNTS: ReadonlySet<string> = new Set(['count', 'counts', 'number', 'num',
 
 function saysCount(words: readonly string[]): boolean {
   return words.some((word) => COUNTS.has(word))
-}
-
-function holderOf(document: JsonObject, place: readonly Token[]): JsonObject | undefined {
-  const holder = valueAt(document, place.slice(0, -1).map(String))
-  return holder !== undefined && isJsonObject(holder) ? holder : undefined
 }
 
 function isLaterTime(before: Json, after: Json): boolean {

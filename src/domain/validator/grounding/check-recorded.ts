@@ -130,7 +130,7 @@ function isProse(text: string): boolean {
 
 /** Whether the place already has this value in the established context; it was judged when it was handed over. */
 function isStanding({ before }: GroundsInput, place: readonly Token[], value: Json): boolean {
-  const established = valueAt(before, place.map(String))
+  const established = valueAt(before, place)
   return established !== undefined && isEqual(established, value)
 }
 
@@ -288,7 +288,7 @@ function checkAction(
   if (state === undefined) return
   const failed = failedCallOf(action, outcomes, topKey(place, input.trunk) === 'actions')
   if (failed === undefined) return
-  const established = valueAt(input.before, place.map(String))
+  const established = valueAt(input.before, place)
   if (established !== undefined && isEqual(established, action)) return
   addFinding(report, {
     rule: 'disagrees-with-tool',
@@ -334,7 +334,7 @@ const TRY_STEPS = 1_000
 class Derivations {
   readonly #after: JsonObject
   #triesLeft = TRIES_MAX
-  readonly #work = { stepsLeft: STEPS_MAX, sums: new Map<readonly Json[], ReadonlyMap<string, number>>() }
+  readonly #work: Work = { stepsLeft: STEPS_MAX, sums: new Map(), read: new Map() }
 
   constructor(after: JsonObject) {
     this.#after = after
@@ -351,10 +351,12 @@ class Derivations {
 
   #search(place: readonly Token[], number: number): string | undefined {
     for (let depth = place.length - 1; depth >= 1; depth--) {
-      const around = valueAt(this.#after, place.slice(0, depth).map(String))
+      const around = valueAt(this.#after, place.slice(0, depth))
       if (around === undefined || !isJsonObject(around)) continue
       const own = depth === place.length - 1 ? place.at(-1) : undefined
-      const found = fromLists(around, number, this.#work) ?? fromPairs(around, { number, own }, this.#work)
+      const { lists, numbers } = readAround(around, this.#work)
+      const operands = numbers.filter(([key]) => key !== own).slice(0, OPERANDS_MAX)
+      const found = fromLists(lists, number, this.#work) ?? fromPairs(operands, number)
       if (found !== undefined || depth < place.length - 1) return found
     }
     return undefined
@@ -364,15 +366,37 @@ class Derivations {
 interface Work {
   stepsLeft: number
   readonly sums: Map<readonly Json[], ReadonlyMap<string, number>>
+  readonly read: Map<JsonObject, Around>
 }
 
-function fromLists(around: JsonObject, number: number, work: Work): string | undefined {
-  for (const key of Object.keys(around)) {
+/** What is read of an object once, for all numbers in it. */
+interface Around {
+  readonly lists: readonly (readonly [string, readonly Json[]])[]
+  /** Numbers with the key that they are below; one more than are tried, because a number is not its own operand. */
+  readonly numbers: readonly (readonly [string, number])[]
+}
+
+function readAround(object: JsonObject, work: Work): Around {
+  const known = work.read.get(object)
+  if (known !== undefined) return known
+  const lists: [string, readonly Json[]][] = []
+  const numbers: [string, number][] = []
+  for (const key of Object.keys(object)) {
+    if (--work.stepsLeft < 0) break
+    const value = object[key] as Json
+    if (Array.isArray(value) && value.length > 0 && value.length <= MEMBERS_MAX) lists.push([key, value])
+    takeNumbers([key, value], numbers, work)
+  }
+  const around = { lists, numbers }
+  work.read.set(object, around)
+  return around
+}
+
+function fromLists(lists: Around['lists'], number: number, work: Work): string | undefined {
+  for (const [key, list] of lists) {
     if (--work.stepsLeft < 0) return undefined
-    const list = around[key]
-    if (!Array.isArray(list) || list.length === 0 || list.length > MEMBERS_MAX) continue
     if (list.length === number) return `the count of ${key}`
-    for (const [column, sum] of sumsOf(list as readonly Json[], work)) {
+    for (const [column, sum] of sumsOf(list, work)) {
       if (isSameNumber(sum, number)) return `the sum of ${key}${column}`
     }
   }
@@ -397,18 +421,12 @@ function sumsOf(list: readonly Json[], work: Work): ReadonlyMap<string, number> 
   return sums
 }
 
-function fromPairs(
-  around: JsonObject,
-  { number, own }: { readonly number: number; readonly own: Token | undefined },
-  work: Work,
-): string | undefined {
-  const operands: number[] = []
-  for (const key of Object.keys(around)) if (key !== own) takeNumbers(around[key] as Json, operands, work)
+function fromPairs(operands: Around['numbers'], number: number): string | undefined {
   let sum = 0
-  for (const operand of operands) sum += operand
+  for (const [, operand] of operands) sum += operand
   if (operands.length > 1 && isSameNumber(sum, number)) return 'the sum of the values beside it'
-  for (const [i, a] of operands.entries()) {
-    for (const b of operands.slice(i + 1)) {
+  for (const [i, [, a]] of operands.entries()) {
+    for (const [, b] of operands.slice(i + 1)) {
       if (isSameNumber(a + b, number)) return `${a} + ${b}`
       if (isSameNumber(Math.abs(a - b), Math.abs(number))) return `${Math.max(a, b)} - ${Math.min(a, b)}`
       if (isSameNumber(a * b, number)) return `${a} * ${b}`
@@ -417,9 +435,9 @@ function fromPairs(
   return undefined
 }
 
-function takeNumbers(value: Json, found: number[], work: Work): void {
-  if (found.length >= OPERANDS_MAX || --work.stepsLeft < 0) return
-  if (typeof value === 'number') found.push(value)
+function takeNumbers([key, value]: readonly [string, Json], found: [string, number][], work: Work): void {
+  if (found.length > OPERANDS_MAX || --work.stepsLeft < 0) return
+  if (typeof value === 'number') found.push([key, value])
   else if (typeof value === 'object' && value !== null)
-    for (const each of Object.values(value)) takeNumbers(each as Json, found, work)
+    for (const each of Object.values(value)) takeNumbers([key, each as Json], found, work)
 }

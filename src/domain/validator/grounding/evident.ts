@@ -6,7 +6,7 @@ import type { Pauses } from '../../paced.ts'
 import type { Change } from '../established/changes.ts'
 import type { Evidence } from '../evidence.ts'
 import type { Scalar } from '../meaning/scalars.ts'
-import { type Row, rowsIn } from './read-rows.ts'
+import { lastKey, type Row, rowsIn } from './read-rows.ts'
 import type { RecordedRow } from './row-index.ts'
 import { lookupIn, sameRows } from './same-row.ts'
 import type { Tools } from './trusted-tools.ts'
@@ -59,7 +59,7 @@ function leavesOf(before: JsonObject, pauses: Pauses): ReadonlyMap<string, Leaf>
 
 /** Whether a recorded row has another value under one of this row's references, and so is about another thing. */
 function isOther({ hashOf }: RecordedRow, rel: string, hash: number): boolean {
-  if (!isReference(rel.slice(rel.lastIndexOf('/') + 1))) return false
+  if (!isReference(lastKey(rel))) return false
   const recorded = hashOf(rel)
   return recorded !== undefined && recorded !== hash
 }

@@ -3,14 +3,14 @@ import { keyWords, singular } from '../../../../projections/key-words.ts'
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { isJsonObject } from '../../../../schemas/json.ts'
-import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import { formatPointer, type Token, valuesOn } from '../../../../schemas/json-pointer.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import type { Change, Excuse, Gain } from '../established/changes.ts'
 import type { Evidence } from '../evidence.ts'
 import type { Scalar } from '../meaning/scalars.ts'
 import { sinceAt } from './established-since.ts'
 import { hashLongList, hashValue } from './hash.ts'
-import { REL_MAX_CHARS, type Row, type RowName, rowsIn } from './read-rows.ts'
+import { lastKey, REL_MAX_CHARS, type Row, type RowName, rowsIn } from './read-rows.ts'
 import { type Documents, replacedAnswers } from './replaced-answers.ts'
 import type { RecordedRow } from './row-index.ts'
 import { isRecordedWhole, type Lookup, lookupIn, sameRows, wholeRows } from './same-row.ts'
@@ -53,7 +53,7 @@ function underKeys(place: readonly Token[], value: Json): Json {
 function* hashLists({ lists }: Row, { index, hashes, pauses }: Lookup): Paced<void> {
   for (const { rel, list } of lists) {
     if (list.length < LONG_LIST || hashes.has(list)) continue
-    yield* hashLongList({ seed: index.seed, key: rel.slice(rel.lastIndexOf('/') + 1), list }, hashes, pauses)
+    yield* hashLongList({ seed: index.seed, key: lastKey(rel), list }, hashes, pauses)
   }
 }
 
@@ -84,17 +84,6 @@ export function* movedByTool(
     const { revision, tool } = replaced.get(change) ?? { revision: -1, tool: '' }
     return revision > standsSince && tools.moves(tool, change.place) ? note(change, { revision }) : undefined
   }
-}
-
-/** The values on the path to a place, starting with the whole context; shorter if the path ends early. */
-function valuesOn(after: JsonObject, place: readonly Token[]): readonly Json[] {
-  const values: Json[] = [after]
-  for (const token of place) {
-    const next = valueAt(values.at(-1) as Json, [`${token}`])
-    if (next === undefined) break
-    values.push(next)
-  }
-  return values
 }
 
 interface Search {

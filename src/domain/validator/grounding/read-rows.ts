@@ -38,6 +38,11 @@ const NAMES_MAX = 4
 const NAME_MAX_CHARS = 128
 const DISTINCTIVE_MIN_CHARS = 4
 
+/** The last key of a path relative to a row. */
+export function lastKey(rel: string): string {
+  return rel.slice(rel.lastIndexOf('/') + 1)
+}
+
 /** Yields outer rows before inner ones, one at a time, at any depth. */
 export function* rowsIn(value: Json): Generator<Row, void, void> {
   const waiting: Inside[] = [{ value, place: [], key: '', mapKey: undefined, parent: undefined }]

@@ -2,7 +2,7 @@
 import { keyWords, singular } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import { valuesOn } from '../../../../schemas/json-pointer.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import type { Change } from '../established/changes.ts'
 import { type Answers, replacing, shapeHash, wholeHash } from './answers.ts'
@@ -60,7 +60,7 @@ function* replacedAround(
   search: Search,
 ): Paced<Answered | undefined> {
   const { place, afterPlace = place } = change
-  const [was, is] = [valuesOn(documents[0], place), valuesOn(documents[1], afterPlace)]
+  const [was, is] = [valuesOn(documents[0], place).slice(1), valuesOn(documents[1], afterPlace).slice(1)]
   search.pauses.count(PLACE_STEPS * was.length)
   for (let depth = Math.min(was.length, is.length); depth >= 1; depth -= 1) {
     const pair = [was[depth - 1] as Json, is[depth - 1] as Json] as const
@@ -68,19 +68,6 @@ function* replacedAround(
     if (by !== undefined) return by
   }
   return undefined
-}
-
-/** The values at each token of a place, as far as the path exists. */
-function valuesOn(document: Json, place: readonly Token[]): readonly Json[] {
-  const values: Json[] = []
-  let here = document
-  for (const token of place) {
-    const next = valueAt(here, [`${token}`])
-    if (next === undefined) break
-    values.push(next)
-    here = next
-  }
-  return values
 }
 
 function* replacedBy([was, is]: readonly [Json, Json], key: string, search: Search): Paced<Answered | undefined> {

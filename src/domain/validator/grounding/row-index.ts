@@ -8,7 +8,7 @@ import type { Paced, Pauses } from '../../paced.ts'
 import type { Scalar } from '../meaning/scalars.ts'
 import type { ToolQuestion } from './answers.ts'
 import { hashLongList, hashPair, hashScalar, hashText, type KnownHashes } from './hash.ts'
-import { type Row, type RowName, rowsIn } from './read-rows.ts'
+import { lastKey, type Row, type RowName, rowsIn } from './read-rows.ts'
 
 /** Maximum number of rows and of leaves; beyond it, the index is truncated (about 100 MB). */
 export const ROWS_MAX = 1_000_000
@@ -313,10 +313,6 @@ export class RowIndex {
     }
     return found
   }
-}
-
-function lastKey(rel: string): string {
-  return rel.slice(rel.lastIndexOf('/') + 1)
 }
 
 // A growing list of unsigned 32-bit numbers, four bytes each.

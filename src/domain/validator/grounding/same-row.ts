@@ -2,7 +2,7 @@
 import { isReference } from '../../../../projections/list-identity.ts'
 import type { Pauses } from '../../paced.ts'
 import { hashValue, type KnownHashes } from './hash.ts'
-import type { Row, RowName } from './read-rows.ts'
+import { lastKey, type Row, type RowName } from './read-rows.ts'
 import type { RecordedRow, RowIndex } from './row-index.ts'
 import type { IsTrusted } from './trusted-tools.ts'
 
@@ -133,8 +133,4 @@ function isDecisive({ rel }: RowName): boolean {
 
 function isOtherReference(key: string): boolean {
   return key !== 'name' && isReference(key)
-}
-
-function lastKey(rel: string): string {
-  return rel.slice(rel.lastIndexOf('/') + 1)
 }

@@ -12,9 +12,11 @@ const PLACED_BY: ReadonlySet<string> = new Set(
 /** Keys of lists whose texts follow one another in time. */
 const SCHEDULES: ReadonlySet<string> = new Set('timeline schedule programme program lineup'.split(' '))
 
-/** Keys of lists in which a later member applies only if the earlier ones do not decide. */
+/** Keys of lists in which a later member applies only if the earlier ones do not decide, of the columns that rows refer to by position, and of what was done. */
 const PRECEDENCES: ReadonlySet<string> = new Set(
-  'tiebreak tiebreaks tiebreaker tiebreakers breakers precedence fallback fallbacks failover'.split(' '),
+  'tiebreak tiebreaks tiebreaker tiebreakers breakers precedence fallback fallbacks failover columns trajectory'.split(
+    ' ',
+  ),
 )
 
 /** Maximum nesting of coordinates (positions, rings, polygons, multipolygons); deeper lists of numbers are something else. */

@@ -55,9 +55,12 @@ export function* matchScalars(lists: ScalarLists): Paced<ScalarMatch> {
   return { lost: lost.filter((place) => !promoted.has(place)), gained, promoted: new Set(promoted.values()) }
 }
 
-/** Whether repeats of the member have no meaning: true for names and sentences, false for numbers and short texts. */
 function isSetMember(member: Json, { kind, declared }: ScalarLists): boolean {
-  if (declared !== undefined) return declared === 'set'
+  return declared === undefined ? isRepeatable(member, kind) : declared === 'set'
+}
+
+/** Whether repeats of the member have no meaning: true for names and sentences, false for numbers and short texts. */
+export function isRepeatable(member: Json, kind: PlaceKind): boolean {
   if (typeof member !== 'string') return false
   return kind.isEntities || SETS.has(kind.words.at(-1) ?? '') || isSentence(member)
 }

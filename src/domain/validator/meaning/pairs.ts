@@ -2,6 +2,7 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { plainText } from '../../../../projections/plain-text.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { placeKind } from './place-kind.ts'
 import { isSameQuantity, quantityOf, readQuantity } from './quantities.ts'
 import type { Quantity } from './units.ts'
 
@@ -50,6 +51,12 @@ export function soleQuantity(value: Json): Quantity | undefined {
   const object = value as JsonObject
   const [pair] = Object.keys(object).length === 2 ? pairsOf(object) : []
   return pair === undefined ? undefined : pairQuantity(object, pair)
+}
+
+/** The quantity of a value under a key that may name a unit. */
+export function quantityUnder(key: string, value: Json): Quantity | undefined {
+  const { unit } = placeKind(key, false)
+  return typeof value === 'number' && unit !== undefined ? { value, unit } : soleQuantity(value)
 }
 
 /** The first quantity in an object, which may have other members. */

@@ -135,8 +135,14 @@ test('what changes are held against is looked through as often beside two thousa
 /** Steps between two pauses, at most: some 20 ms on a slow machine. */
 const PIECE_MAX_STEPS = 200_000
 
+/** The most of these contexts takes 50, at any size; work by the product of two sizes takes hundreds. */
+const STEPS_PER_BYTE_MAX = 64
+
 /** Judged by three answers to one question: neither, and the contexts themselves, before and after. */
-function judgedInPieces([before, after]: readonly [Json, Json]): { readonly pieces: number; readonly most: number } {
+function judgedInPieces([before, after]: readonly [Json, Json]): { readonly pieces: number } & Pick<
+  Pauses,
+  'most' | 'total'
+> {
   const evidence = emptyEvidence(7)
   const documents = { before: { facts: before } as JsonObject, after: { facts: after } as JsonObject }
   for (const [i, value] of [[before, after], before, after].entries()) {
@@ -146,12 +152,15 @@ function judgedInPieces([before, after]: readonly [Json, Json]): { readonly piec
   const judging = judgeHandoff({ ...documents, policy: resolvePolicy({ ungrounded: 'reject' }), evidence }, pauses)
   let pieces = 1
   while (judging.next().done !== true) pieces += 1
-  return { pieces, most: pauses.most }
+  return { pieces, most: pauses.most, total: pauses.total }
 }
 
 for (const [what, make] of Object.entries(HOSTILE)) {
-  test(`${KB} KB of ${what} are judged by as much evidence in pieces of counted work (F93)`, () => {
-    const { pieces, most } = judgedInPieces(make())
+  test(`${KB} KB of ${what} are judged by as much evidence in pieces of counted work, of a bounded number for each byte (JUD-29, F93, A586)`, () => {
+    const documents = make()
+    const { pieces, most, total } = judgedInPieces(documents)
+    const each = total / JSON.stringify(documents).length
+    assert.ok(each <= STEPS_PER_BYTE_MAX, `${each} steps a byte`)
     assert.ok(most <= PIECE_MAX_STEPS, `${most} steps without a pause`)
     assert.ok(pieces > 1 || what.startsWith('texts full'), `${pieces} pieces`)
   })

@@ -32,6 +32,7 @@ const SETS: readonly (readonly Handoff[])[] = [
 const EVERY = rounds(4, 1)
 const FIRST = Number(process.env.COUNTERSIGN_TEST_SEED ?? 1) % EVERY
 const HANDOFFS = SETS.flat().filter((_, i) => i % EVERY === FIRST)
+console.log(`${HANDOFFS.length} of ${SETS.flat().length} handoffs of ${SETS.length} sets, each under three policies`)
 const POLICIES: readonly PolicyObject[] = [{}, { suspect: 'refuse' }, { ungrounded: 'reject' }]
 
 interface Said {

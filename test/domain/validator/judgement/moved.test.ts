@@ -69,6 +69,25 @@ test('a number changes its unit together with its key, in a list as well (JUD-91
   ])
 })
 
+test('a number may become an object with its unit, but not with another unit (A588, JUD-104)', () => {
+  const crate = (crate: JsonObject): JsonObject => ({ crate: { label: 'K-7', ...crate } })
+  const from = crate({ weight_kg: 12 })
+  assert.equal(found(from, crate({ weight_kg: { value: 12, unit: 'kg' } })), [])
+  assert.equal(found(from, crate({ weight_kg: { value: 12000, unit: 'g' } })), [])
+  assert.equal(found(from, crate({ weight_kg: { value: 12, unit: 'lb' } })), ['contradicted /crate/weight_kg'])
+})
+
+test('a converted number may be rounded to the digits that it shows, at least three (A587, JUD-104)', () => {
+  const flat = (area: JsonObject): JsonObject => ({ flat: { street: 'Lange Gasse', ...area } })
+  assert.equal(found(flat({ area_sqft: 1184 }), flat({ area_m2: 110 })), [])
+  assert.equal(found(flat({ area_sqft: 1184 }), flat({ area_m2: 109.997 })), [])
+  for (const area of [111, 109, 110.1, 118.4])
+    assert.equal(found(flat({ area_sqft: 1184 }), flat({ area_m2: area })), ['contradicted /flat/area_sqft'], `${area}`)
+  // Two digits say too little.
+  assert.equal(found(flat({ road_km: 16 }), flat({ road_mi: 10 })), ['contradicted /flat/road_km'])
+  assert.equal(found(flat({ road_km: 16.09 }), flat({ road_mi: 9.998 })), [])
+})
+
 test('a boolean may be written as yes or no, not as the code of a country (JUD-92)', () => {
   for (const [a, b] of [
     [true, 'yes'],

@@ -123,7 +123,8 @@ const TABLES: readonly Table[] = [
   },
   {
     table: 'lists/list-order PRECEDENCES',
-    words: 'tiebreak tiebreaks tiebreaker tiebreakers breakers precedence fallback fallbacks failover',
+    words:
+      'tiebreak tiebreaks tiebreaker tiebreakers breakers precedence fallback fallbacks failover columns trajectory',
     said: (word) => [turned(word, TEXTS)],
     silent: (word) => [job(word, TEXTS, [...TEXTS, 'Mitte'])],
   },
