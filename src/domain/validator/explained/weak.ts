@@ -7,7 +7,7 @@ import { holderAt } from '../../../../schemas/json-pointer.ts'
 import type { Change } from '../established/changes.ts'
 import { readTime } from '../meaning/dates.ts'
 import { placeKind } from '../meaning/place-kind.ts'
-import { isCountingKey, isLimitKey } from '../meaning/rising.ts'
+import { isCountingKey, isLimitKey, isReadingTimeKey } from '../meaning/rising.ts'
 import { totalsBeside } from './derived.ts'
 
 interface Documents {
@@ -47,6 +47,7 @@ export function weaklyIn(documents: Documents): (change: Change) => Usual | unde
     // A member of a list of names is part of the list, not a reference.
     if (typeof place.at(-1) === 'number') return undefined
     if (typeof before !== 'string' || typeof after !== 'string' || isReference(key)) return undefined
+    if (isReadingTimeKey(keyWords(key)) && isLaterTime(before, after)) return 'plainly'
     names ??= namesIn(documents.after)
     return names.has(before) && names.has(after) ? 'plainly' : undefined
   }

@@ -44,6 +44,25 @@ export function isCounterKey(words: readonly string[]): boolean {
   return COUNT.has(last) && words.length > 1 && COUNTERS.has(words.at(-2) ?? '')
 }
 
+/** Words before `at` of a key that says when something was read or kept. */
+const READINGS: ReadonlySet<string> = new Set(
+  'sampled measured captured observed saved read synchronized recorded'.split(' '),
+)
+const READING_KEYS: ReadonlySet<string> = new Set([
+  'as of',
+  'timestamp',
+  'last saved',
+  'last report',
+  'last cycle',
+  'last sample',
+  'last reading',
+])
+
+/** `sampled_at`, `as_of`, `timestamp`: a time that is usually later in an agent's own bookkeeping, but that may be a fact elsewhere. */
+export function isReadingTimeKey(words: readonly string[]): boolean {
+  return READING_KEYS.has(words.join(' ')) || (words.at(-1) === 'at' && READINGS.has(words.at(-2) ?? ''))
+}
+
 /** `updated_at`, `last_checked`, `first_contact_last_seen`: a time under such a key may move forward. */
 export function isClockKey(words: readonly string[]): boolean {
   const last = words.at(-1) ?? ''

@@ -84,4 +84,81 @@ test('A603 an action is handed over as done although the answer says, in any of 
     ])
 })
 
+const LOG = [{ note: 'seen' }]
+const grown = (was: JsonObject, is: JsonObject, more: Json = { note: 'again' }): readonly string[] =>
+  said({ ward: { ...was, log: LOG } }, { ward: { ...is, log: [...LOG, more] } })
+
+test('A604 a list that grew explains a number that its new members hold, or the difference to it, and no other (JUD-43, JUD-112)', () => {
+  assert.equal(grown({ level: 40 }, { level: 31 }, { level: 31 }), [])
+  assert.equal(grown({ received_gb: 3.2 }, { received_gb: 5.1 }, { pass: { gb: 1.9 } }), [])
+  for (const more of ['a text', { note: 'again' }, { level: 32 }])
+    assert.equal(grown({ level: 40 }, { level: 31 }, more), ['warning contradicted /ward/level'])
+  const facts = said({ facts: { rate: 5, log: LOG } }, { facts: { rate: 6, log: [...LOG, 'x'] } })
+  assert.equal(facts, ['error contradicted /facts/rate'])
+})
+
+test('A605 neither a list nor a clock beside explains a code, a limit, a turned sign, or a tenfold number (JUD-43, JUD-112)', () => {
+  const at = (hour: string): JsonObject => ({ updated_at: `2026-05-01T${hour}:00:00Z` })
+  const later = (key: string, before: number, after: number): readonly string[] =>
+    said({ ward: { [key]: before, ...at('08') } }, { ward: { [key]: after, ...at('09') } })
+  assert.equal(later('level', 31, 29), [])
+  assert.equal(later('level', 0, 400), [])
+  for (const [key, before, after] of [
+    ['id', 771, 772],
+    ['account', 771, 772],
+    ['patient_no', 771, 772],
+    ['max_rate', 60, 80],
+    ['tolerance_delta_e', 0.8, 1.8],
+    ['lat', 44, -44],
+    ['units_per_h', 1200, 12_000],
+    ['units_per_h', 12_000, 1200],
+  ] as const) {
+    assert.equal(later(key, before, after), [`warning contradicted /ward/${key}`])
+    assert.equal(grown({ [key]: before }, { [key]: after }, { [key]: after }), [`warning contradicted /ward/${key}`])
+  }
+})
+
+const renamed = (from: string, to: string, value: Json): readonly string[] =>
+  said({ facts: { [from]: value, hall: 'Gate', no: 'G-1' } }, { facts: { [to]: value, hall: 'Gate', no: 'G-1' } })
+
+test('A606 a new key that means the opposite, or shares no telling word, is no new name of what stood there (JUD-41, JUD-113)', () => {
+  for (const [from, to, value] of [
+    ['max_dose', 'min_dose', 80],
+    ['approved_by', 'rejected_by', 'Ada Kern'],
+    ['allowed', 'forbidden', 'hand luggage'],
+    ['must_have', 'must_not_have', 'a helmet'],
+    ['buyer', 'seller', 'Ada Kern'],
+    ['left_eye', 'right_eye', '-1.75 dpt'],
+    ['paid_by', 'unpaid_by', 'Ada Kern'],
+    ['allergies', 'favourites', ['hazelnuts']],
+    ['owner', 'held_by', 'Ada Kern'],
+    ['price_net', 'price_total', 410],
+  ] as const)
+    assert.ok(renamed(from, to, value as Json).includes(`error contradicted /facts/${from}`), `${from} ${to}`)
+  for (const [from, to, value] of [
+    ['owner', 'owner_name', 'Ada Kern'],
+    ['counterparty', 'other_party', 'Ada Kern'],
+    ['contact_person', 'person_of_contact', 'Ada Kern'],
+    ['seats', 'seats_total', 410],
+  ] as const)
+    assert.equal(renamed(from, to, value), [], `${from} ${to}`)
+})
+
+test('A607 a number that stays while the unit in its key changes is another quantity (JUD-91, JUD-113)', () => {
+  for (const pair of [
+    'max_kmh max_mph',
+    'speed_kn speed_kmh',
+    'pressure_psi pressure_bar',
+    'min_release_m3s min_release_l_s',
+    'energy_kcal energy_kj',
+    'load_n load_kn',
+    'tilt_deg tilt_rad',
+    'dose_mg dose_g',
+  ]) {
+    const [from, to] = pair.split(' ') as [string, string]
+    assert.equal(renamed(from, to, 80), [`error contradicted /facts/${from}`], pair)
+  }
+  assert.equal(said({ facts: { dose_mg: 80 } }, { facts: { dose_g: 0.08 } }), [])
+})
+
 test.run()
