@@ -11,6 +11,7 @@ import { derivedIn } from '../explained/derived.ts'
 import { movedAmong, saidOnceIn } from '../explained/moved.ts'
 import { weaklyIn } from '../explained/weak.ts'
 import { type LeftWords, leftWordsOf } from '../grounding/left-words.ts'
+import { equalPairs, isUnitKey } from '../meaning/pairs.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { readScalar } from '../meaning/scalars.ts'
 import { noSignatures } from '../meaning/signature.ts'
@@ -100,7 +101,7 @@ export function* checkEstablished(input: EstablishedInput, report: Report, pause
   return [...changed]
 }
 
-/** Keys of either document whose values are not identical in both, without the key of the next level, in UTF-16 order. */
+/** Keys of either document whose values are not identical in both, nor one quantity in another unit, without the key of the next level, in UTF-16 order. */
 function differingKeys({ before, after, next }: Level): readonly string[] {
   const differing: string[] = []
   for (const key of Object.keys(before)) {
@@ -108,7 +109,8 @@ function differingKeys({ before, after, next }: Level): readonly string[] {
     if (!Object.hasOwn(after, key) || !isEqual(before[key] as Json, after[key] as Json)) differing.push(key)
   }
   for (const key of Object.keys(after)) if (key !== next && !Object.hasOwn(before, key)) differing.push(key)
-  return differing.sort()
+  const equal = differing.some(isUnitKey) ? equalPairs(before, after) : undefined
+  return differing.filter((key) => equal?.has(key) !== true).sort()
 }
 
 /** Judges the changes in the order in which they were found. */

@@ -7,6 +7,8 @@ import { isSameQuantity, quantityOf, readQuantity } from './quantities.ts'
 import type { Quantity } from './units.ts'
 
 const UNIT_KEYS: ReadonlySet<string> = new Set(['unit', 'units', 'uom', 'currency', 'ccy'])
+/** What such a key ends with; most keys are told apart without being split into words. */
+const UNIT_END = /(?:units?|uom|currency|ccy)[^a-z\d]*$/i
 const VALUE_KEYS = ['value', 'amount', 'quantity', 'qty', 'magnitude', 'number', 'size', 'count']
 
 export interface Pair {
@@ -15,7 +17,7 @@ export interface Pair {
 }
 
 export function isUnitKey(key: string): boolean {
-  return UNIT_KEYS.has(keyWords(key).at(-1) ?? '')
+  return UNIT_END.test(key) && UNIT_KEYS.has(keyWords(key).at(-1) ?? '')
 }
 
 /** The pairs of an object, by the keys of their members. */

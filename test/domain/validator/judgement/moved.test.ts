@@ -77,6 +77,17 @@ test('a number may become an object with its unit, but not with another unit (A5
   assert.equal(found(from, crate({ weight_kg: { value: 12, unit: 'lb' } })), ['contradicted /crate/weight_kg'])
 })
 
+test('a number and its unit at the start of a context are one quantity as well (A589, JUD-7, JUD-49)', () => {
+  const [hours, minutes] = [
+    { value: 1.5, unit: 'h' },
+    { value: 90, unit: 'min' },
+  ]
+  for (const wrap of [(each: JsonObject) => each, (each: JsonObject) => ({ task: { id: 'T-1', took: each } })]) {
+    assert.equal(found(wrap(hours), wrap(minutes)), [])
+    assert.ok(found(wrap(hours), wrap({ ...minutes, value: 91 })).length > 0)
+  }
+})
+
 test('a converted number may be rounded to the digits that it shows, at least three (A587, JUD-104)', () => {
   const flat = (area: JsonObject): JsonObject => ({ flat: { street: 'Lange Gasse', ...area } })
   assert.equal(found(flat({ area_sqft: 1184 }), flat({ area_m2: 110 })), [])
