@@ -161,4 +161,41 @@ test('A607 a number that stays while the unit in its key changes is another quan
   assert.equal(said({ facts: { dose_mg: 80 } }, { facts: { dose_g: 0.08 } }), [])
 })
 
+test('A608 an answer moves the row whose own identity key its call named, whatever that key and its list are called (JUD-80, JUD-114)', () => {
+  const rows = (key: string, id: Json, v: string): JsonObject => ({
+    facts: {
+      hosts: [
+        { [key]: id, v },
+        { [key]: 'other', v: '4.9' },
+      ],
+    },
+  })
+  const moved = (key: string, id: Json, call: { readonly args?: Json; readonly result?: Json } = {}) => {
+    const evidence = { tool: 'deploy', args: { [key]: id }, result: { [key]: id, v: '4.10' }, ...call }
+    return said(rows(key, id, '4.9'), rows(key, id, '4.10'), [evidence])
+  }
+  for (const [key, id] of [
+    ['id', 1017],
+    ['id', 'prod-eu'],
+    ['name', 'North Hall'],
+    ['host', 'web-03'],
+    ['barcode', '3100928'],
+    ['email', 'a@x.org'],
+  ] as const) {
+    assert.equal(moved(key, id), ['info moved-by-tool /facts/hosts/0/v'], key)
+    for (const call of [
+      { args: { page: 3 } },
+      { args: { text: `about ${id}` } },
+      { args: { [key]: 'other' } },
+      { args: { other: id } },
+    ])
+      assert.equal(moved(key, id, call), ['error contradicted /facts/hosts/0/v'], JSON.stringify(call))
+    assert.equal(moved(key, id, { result: { [key]: 'other', v: '4.10' } }), ['error contradicted /facts/hosts/0/v'])
+  }
+  // Two rows of the context go by that name: it is unclear which of them was meant.
+  const two = (v: string): JsonObject => ({ halls: [{ id: 7, v }], lifts: [{ id: 7, v: '4.9' }] })
+  const answer = { tool: 'deploy', args: { id: 7 }, result: { id: 7, v: '4.10' } }
+  assert.equal(said(two('4.9'), two('4.10'), [answer]), ['warning contradicted /halls/0/v'])
+})
+
 test.run()
