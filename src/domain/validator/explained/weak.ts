@@ -25,7 +25,7 @@ const NUMBERS_MAX = 4096
 export type Usual = 'plainly' | 'perhaps'
 
 /** Words that describe finished work. */
-const DONE: ReadonlySet<string> = new Set(
+export const DONE: ReadonlySet<string> = new Set(
   (
     'done completed complete finished started begun approved signed ready reviewed submitted sent paid delivered notified resolved closed opened processed verified checked ' +
     'confirmed visited published merged deployed shipped booked acknowledged received uploaded unlocked'

@@ -198,4 +198,28 @@ test('A608 an answer moves the row whose own identity key its call named, whatev
   assert.equal(said(two('4.9'), two('4.10'), [answer]), ['warning contradicted /halls/0/v'])
 })
 
+test('A609 a member that leaves a list for the list of finished work beside it has moved, to no other list, and once (JUD-41, JUD-115)', () => {
+  const [one, two] = [
+    { id: 'P-1', to: 'Bern' },
+    { id: 'P-2', to: 'Chur' },
+  ]
+  const lists = (from: string, left: Json, to: string, done: Json): JsonObject => ({
+    facts: { [from]: left, [to]: done },
+  })
+  for (const [from, to] of [
+    ['steps_left', 'steps_done'],
+    ['queue', 'delivered'],
+    ['todo', 'completed_items'],
+  ] as const) {
+    assert.equal(said(lists(from, ['weigh', 'cook'], to, []), lists(from, ['cook'], to, ['weigh'])), [], to)
+    assert.equal(said(lists(from, [one, two], to, []), lists(from, [two], to, [{ ...one, by: 'Ada' }])), [], to)
+    const gone = [`error contradicted /facts/${from}/0`]
+    assert.equal(said(lists(from, ['weigh', 'cook'], to, []), lists(from, ['cook'], to, ['wash'])), gone)
+    assert.equal(said(lists(from, ['weigh', 'cook'], to, ['weigh']), lists(from, ['cook'], to, ['weigh'])), gone)
+    assert.equal(said(lists(from, [one, two], to, []), lists(from, [two], to, [{ ...one, to: 'Genf' }])), gone)
+  }
+  const banned = said(lists('allowed', ['Ada', 'Bob'], 'banned', []), lists('allowed', ['Bob'], 'banned', ['Ada']))
+  assert.equal(banned, ['error contradicted /facts/allowed/0'])
+})
+
 test.run()
