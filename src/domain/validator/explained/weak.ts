@@ -72,8 +72,10 @@ function isReadAnew(
   [before, after]: readonly [number, number],
   { documents, known }: { readonly documents: Documents; readonly known: Map<JsonObject, Beside> },
 ): boolean {
-  const { isCode, words } = placeKind(`${place.at(-1)}`, false)
-  if (isCode || isLimitKey(words) || !isNear(before, after)) return false
+  const { isCode, words, unit } = placeKind(`${place.at(-1)}`, false)
+  // The last word of `delay_min` is a unit.
+  const isLimit = isLimitKey(unit === undefined ? words : words.slice(0, -1))
+  if (isCode || isLimit || !isNear(before, after)) return false
   const [was, is] = [holderAt(documents.before, place), holderAt(documents.after, afterPlace ?? place)]
   if (was === undefined || is === undefined) return false
   const beside = known.get(was) ?? besideIn(was, is)

@@ -1,7 +1,6 @@
 /** @module Whether an answer says that its call failed, or that it only tried what it was asked for; and the JSON that stands in the texts of an answer. */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../../../schemas/json.ts'
-import type { ToolQuestion } from './answers.ts'
 
 /** Maximum length of a text that is also parsed as JSON, in characters. */
 const PARSED_MAX_CHARS = 256 * 1024
@@ -30,11 +29,14 @@ const READING = words(
 /** The last word of the name of a tool that reads a state: `job_status`. */
 const STATES = words('status state')
 
+interface Asked {
+  readonly tool: string
+  /** The arguments ask only to try the call. */
+  readonly isTrial?: true
+}
+
 /** `asked` is absent if the tool is unknown; it is then taken for one that reads. */
-export function saysFailed(
-  value: Json | undefined,
-  asked: Pick<ToolQuestion, 'tool' | 'isTrial'> | undefined,
-): boolean {
+export function saysFailed(value: Json | undefined, asked: Asked | undefined): boolean {
   if (value === undefined) return false
   const changes = asked !== undefined && !isReading(asked.tool)
   return (

@@ -103,6 +103,7 @@ test('A605 neither a list nor a clock beside explains a code, a limit, a turned 
     said({ ward: { [key]: before, ...at('08') } }, { ward: { [key]: after, ...at('09') } })
   assert.equal(later('level', 31, 29), [])
   assert.equal(later('level', 0, 400), [])
+  assert.equal(later('delay_min', 4, 7), [], 'minutes are no minimum')
   for (const [key, before, after] of [
     ['id', 771, 772],
     ['account', 771, 772],
