@@ -2,7 +2,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { addEvidence, addToolResult, type Evidence, emptyEvidence } from './evidence.ts'
 import { toolQuestion } from './grounding/answers.ts'
-import { noteOutcome, saysError } from './grounding/recorded-results.ts'
+import { saysFailed } from './grounding/failed-answers.ts'
+import { noteOutcome } from './grounding/recorded-results.ts'
 
 /** A member `{tool, result}`, optionally with `call` and `args`, is a tool result; its index in the list serves as the revision of its event. */
 export function evidenceOfLine(input: Json): Evidence {
@@ -22,7 +23,8 @@ function isAnswer(member: Json): member is ToolAnswer {
 }
 
 function addAnswer(evidence: Evidence, { tool, call, args, result }: ToolAnswer, revision: number): void {
-  const failed = saysError(result)
+  const asked = toolQuestion(tool, args)
+  const failed = saysFailed(result, asked)
   noteOutcome(evidence.results, typeof call === 'string' ? call : `${revision}`, { tool, revision }, failed)
-  addToolResult(evidence, { value: result, revision, asked: toolQuestion(tool, args), bytes: 0 })
+  addToolResult(evidence, { value: result, revision, asked, bytes: 0 })
 }

@@ -8,7 +8,8 @@ import type { Decision, Draft } from '../../domain/decision.ts'
 import { finish, type Paced, Pauses } from '../../domain/paced.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { addEvidence, addToolResult, settle, type UnreadResult } from '../../domain/validator/evidence.ts'
-import { noteOutcome, saysError, takeQuestion } from '../../domain/validator/grounding/recorded-results.ts'
+import { saysFailed } from '../../domain/validator/grounding/failed-answers.ts'
+import { noteOutcome, takeQuestion } from '../../domain/validator/grounding/recorded-results.ts'
 import type { Party } from '../../resources/fair-shares.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
@@ -136,9 +137,10 @@ async function readUnread(run: RunAggregate, { values, inTurns }: Reading): Prom
   const { evidence } = run
   for (let next = evidence.unread[0]; next !== undefined; next = evidence.unread[0]) {
     const value = await values.value(run, next.digest)
+    const asked = evidence.results.asked.get(next.callId ?? '')
     hear(run, next, value)
     await inTurns(settle(evidence, new Pauses()))
-    if (saysError(value)) noteFailed(run, next)
+    if (saysFailed(value, asked)) noteFailed(run, next)
     evidence.unread.shift()
   }
 }

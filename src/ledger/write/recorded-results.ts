@@ -6,8 +6,9 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { addEvidence, addToolResult, type Evidence } from '../../domain/validator/evidence.ts'
 import { toolQuestion } from '../../domain/validator/grounding/answers.ts'
 import { sinceAfter } from '../../domain/validator/grounding/established-since.ts'
+import { saysFailed } from '../../domain/validator/grounding/failed-answers.ts'
 import { forgetLeft, noteLeft } from '../../domain/validator/grounding/left-words.ts'
-import { noteOutcome, saysError, takeQuestion } from '../../domain/validator/grounding/recorded-results.ts'
+import { noteOutcome, takeQuestion } from '../../domain/validator/grounding/recorded-results.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 
 export interface Folded {
@@ -95,10 +96,11 @@ type WithResult = Exclude<Ended, { type: 'ToolCallFailed' }>
 function heardResult(event: WithResult, hearing: Hearing): void {
   const { result, resultRef } = event.data
   const isFailed = event.type === 'ToolCallResolved' && event.data.outcome !== 'executed'
-  noteCall(event, hearing, isFailed || saysError(result))
+  const asked = hearing.evidence.results.asked.get(event.data.callId)
+  noteCall(event, hearing, isFailed || saysFailed(result, asked))
   if (resultRef !== undefined && !isFailed) noteUnread(hearing.evidence, event)
   if (isFailed || (resultRef !== undefined && resultRef.kept !== false)) return
-  const asked = takeQuestion(hearing.evidence.results, event.data.callId)
+  takeQuestion(hearing.evidence.results, event.data.callId)
   // A result that cannot be read is still known to have arrived, so an earlier answer is no longer the latest.
   const value = result ?? null
   addToolResult(hearing.evidence, { value, revision: event.header.revision, asked, bytes: weigh(value) })

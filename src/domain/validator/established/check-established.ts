@@ -10,6 +10,7 @@ import { compareOther } from '../compare-other.ts'
 import { derivedIn } from '../explained/derived.ts'
 import { movedAmong, saidOnceIn } from '../explained/moved.ts'
 import { weaklyIn } from '../explained/weak.ts'
+import { workedOffIn } from '../explained/worked-off.ts'
 import { type LeftWords, leftWordsOf } from '../grounding/left-words.ts'
 import { equalPairs, isUnitKey } from '../meaning/pairs.ts'
 import { placeKind } from '../meaning/place-kind.ts'
@@ -147,7 +148,8 @@ function explainedAmong(
   const moved = movedAmong(documents.before, changes, gains)
   const isDerived = derivedIn(documents)
   const isSaidOnce = saidOnceIn(documents.after)
-  return (change) => moved.has(change) || isDerived(change) || isSaidOnce(change)
+  const isWorkedOff = workedOffIn(documents)
+  return (change) => moved.has(change) || isDerived(change) || isSaidOnce(change) || isWorkedOff(change)
 }
 
 function* checkGains({ input, gains, report, pauses }: Judging, isProtected: (key: string) => boolean): Paced<void> {

@@ -15,6 +15,7 @@ import { isSameScalar, type Scalar, scalarText } from '../meaning/scalars.ts'
 import { type Quantity, readUnit, type Unit } from '../meaning/units.ts'
 import { canonicalText } from '../report.ts'
 import { shownAs } from './derived.ts'
+import { mayBeRenamed } from './renamed-keys.ts'
 
 interface Leaf {
   readonly parent: string
@@ -133,7 +134,13 @@ function renamed(gone: readonly Change[], free: ReadonlySet<Leaf>, before: JsonO
         (each) => by(each.leaf) === by(leaf) && same.some((one) => isSameUnder(each.leaf, one)),
       )
       const [one] = same
-      if (one !== undefined && same.length === 1 && rivals.length === 1 && isRelated(leaf, one, before))
+      if (
+        one !== undefined &&
+        same.length === 1 &&
+        rivals.length === 1 &&
+        isRelated(leaf, one, before) &&
+        mayBeRenamed(leaf.key, one.key, leaf.value)
+      )
         found.push(change)
     }
   }
@@ -151,10 +158,14 @@ function renamedWhole(gone: readonly Change[], gains: readonly Gain[]): readonly
     const signatures = leavesOf(value, holder).map(({ signature }) => signature)
     return JSON.stringify([formatPointer(holder), signatures.sort()])
   }
+  const keyOf = ({ place }: Pick<Gain, 'place'>): string =>
+    `${place.findLast((token) => typeof token === 'string') ?? ''}`
   const was = Map.groupBy(removed, ({ place, before }) => contentsOf({ place, value: before }))
   const is = Map.groupBy(added, contentsOf)
   return [...was].flatMap(([contents, [change, rival]]) => {
-    if (change === undefined || rival !== undefined || is.get(contents)?.length !== 1) return []
+    const [now, another] = is.get(contents) ?? []
+    if (change === undefined || rival !== undefined || now === undefined || another !== undefined) return []
+    if (!mayBeRenamed(keyOf(change), keyOf(now), change.before)) return []
     return Object.values(change.before as JsonObject).some(isTelling) ? [change] : []
   })
 }

@@ -9,7 +9,9 @@ import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/js
 import type { Paced, Pauses } from '../../paced.ts'
 import { isClockKey, isCounterKey } from '../meaning/rising.ts'
 import { canonicalText } from '../report.ts'
+import { asksForTrial } from './failed-answers.ts'
 import { hashLongList, hashPair, hashText, hashValue, hashWideObject, type KnownHashes } from './hash.ts'
+import { type ArgumentName, argumentNames } from './own-names.ts'
 import type { IsTrusted } from './trusted-tools.ts'
 
 /** Maximum number of entries; beyond it, no answer is known to replace another. */
@@ -35,6 +37,10 @@ export interface ToolQuestion {
   readonly named?: readonly string[]
   /** The scalar arguments, if one of them is a reference: a bare answer is about the thing that they name (JUD-94). */
   readonly row?: JsonObject
+  /** The scalar arguments, as keys and names, by which a row that repeats one of them may be found. */
+  readonly by?: readonly ArgumentName[]
+  /** The arguments ask only to try the call. */
+  readonly isTrial?: true
 }
 
 export interface Answer {
@@ -77,7 +83,16 @@ const ASKING: ReadonlySet<string> = new Set(
 export function toolQuestion(tool: string, args: Json | undefined, digest?: string): ToolQuestion {
   const named = args === undefined ? undefined : namedIn(args)
   const row = args === undefined || digest !== undefined ? undefined : rowOf(args)
-  return { tool, about: aboutOf(args, digest), ...(named && { named }), ...(row && { row }) }
+  const isTrial = args !== undefined && isJsonObject(args) && asksForTrial(args)
+  const by = args !== undefined && isJsonObject(args) && digest === undefined ? argumentNames(args) : []
+  return {
+    tool,
+    about: aboutOf(args, digest),
+    ...(named && { named }),
+    ...(row && { row }),
+    ...(by.length > 0 && { by }),
+    ...(isTrial && { isTrial }),
+  }
 }
 
 function rowOf(args: Json): JsonObject | undefined {

@@ -10,6 +10,7 @@ import type { Evidence } from '../evidence.ts'
 import type { Scalar } from '../meaning/scalars.ts'
 import { sinceAt } from './established-since.ts'
 import { hashLongList, hashValue } from './hash.ts'
+import { ownNamesIn } from './own-names.ts'
 import { lastKey, REL_MAX_CHARS, type Row, type RowName, rowsIn } from './read-rows.ts'
 import { type Documents, replacedAnswers } from './replaced-answers.ts'
 import type { RecordedRow } from './row-index.ts'
@@ -66,14 +67,14 @@ export function* movedByTool(
   const { index, since } = results
   if (index === undefined) return undefined
   const { after, tools } = documents
-  const lookup = lookupIn(index, tools.isTrusted, pauses)
   const rows = new Map<JsonObject, Row>()
   for (const row of rowsIn(after)) {
     rows.set(row.object, row)
-    yield* hashLists(row, lookup)
     pauses.count(ROW_STEPS + row.rels.length)
     if (pauses.due()) yield
   }
+  const lookup = lookupIn(index, tools.isTrusted, pauses, ownNamesIn(after, rows.values()))
+  for (const row of rows.values()) yield* hashLists(row, lookup)
   const search = { lookup, tools, rows, after, known: new Map() }
   const replaced = yield* replacedAnswers(results.answers, documents, { isTrusted: tools.isTrusted, pauses })
   return (change) => {
@@ -167,7 +168,8 @@ function knownRows({ lookup, known }: Search, row: Row, rel: string): readonly R
 }
 
 function namedRows(lookup: Lookup, row: Row, without: string | undefined): readonly RecordedRow[] {
-  const own = without === undefined ? row.names : row.names.filter((name) => name.rel !== without)
+  const names = [...row.names, ...(lookup.ownNames.get(row) ?? [])]
+  const own = without === undefined ? names : names.filter((name) => name.rel !== without)
   const named = own.flatMap((name) => lookup.index.named(name, lookup.isTrusted))
   const same = new Set(sameRows(lookup, row).map((each) => each.row))
   const about = named.filter((each) => same.has(each.row))

@@ -4,7 +4,7 @@
  */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
-import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import {
   type Answers,
@@ -17,6 +17,7 @@ import {
   type ToolQuestion,
 } from './answers.ts'
 import { SINCE_START, type Since } from './established-since.ts'
+import { contentOf, parsedTexts, saysFailed } from './failed-answers.ts'
 import type { LeftWords } from './left-words.ts'
 import { RowIndex, type RowIndexDump } from './row-index.ts'
 
@@ -29,11 +30,7 @@ const QUESTION_BYTES = 1_024
 /** Steps per value to be recognised later, and per character of a text. */
 const KNOW_STEPS = 5
 const TEXT_STEPS = 0.1
-/** Maximum length of a text that is also parsed as JSON, in characters. */
-const PARSED_MAX_CHARS = 256 * 1024
-const JSON_BEGINS = /^\s*[[{]/
 const FAILED_MAX = 10_000
-const ERROR_TEXT = /^\s*(?:error|failed|failure|exception)\b/i
 
 export interface FailedCall {
   readonly tool: string
@@ -105,47 +102,28 @@ export function noteOutcome(results: RecordedResults, callId: string, call: Fail
   } else if (results.failed.size < FAILED_MAX) results.failed.set(callId, call)
 }
 
-/** Whether a result is an error; many tools return errors as results. */
-export function saysError(value: Json | undefined): boolean {
-  if (typeof value === 'string') return ERROR_TEXT.test(value)
-  if (value === undefined || !isJsonObject(value)) return false
-  if (value.isError === true) return true
-  const error = Object.hasOwn(value, 'error') ? value.error : undefined
-  return error !== undefined && error !== null && error !== false && error !== ''
-}
-
 /** Indexes the queued results, oldest first. It must not be started again before it has finished. */
 export function* indexResults(results: RecordedResults, knowing: Knowing): Paced<RowIndex | undefined> {
   for (let next = results.waiting[0]; next !== undefined; next = results.waiting[0]) {
     results.index ??= new RowIndex(results.seed)
-    const values = [next.value, ...parsedTexts(next.value)]
-    for (const value of values) {
-      yield* results.index.add({ ...next, value }, knowing.pauses)
-      yield* knowAll(results.index, value, knowing)
-    }
     const { asked, value, revision } = next
-    const bare = saysError(value) ? undefined : bareAnswer(asked, value)
+    const values = [value, ...parsedTexts(value)]
+    // What a failed call answered is known as a text, but says nothing of any thing, and the answer before it stays the latest one.
+    const failed = saysFailed(value, asked)
+    for (const each of values) {
+      if (!failed) yield* results.index.add({ ...next, value: each }, knowing.pauses)
+      yield* knowAll(results.index, each, knowing)
+    }
+    const bare = failed ? undefined : bareAnswer(asked, value)
     if (bare !== undefined) yield* results.index.add({ ...next, value: bare.row, bare }, knowing.pauses)
     const bytes = Math.ceil(results.waitingBytes / results.waiting.length)
-    // An error is no answer, so the previous answer stays the latest one.
-    if (asked !== undefined && !saysError(value)) {
+    if (asked !== undefined && !failed) {
       yield* addAnswer(results.answers, { asked, values, revision, bytes }, knowing.pauses)
     }
     results.waitingBytes -= bytes
     results.waiting.shift()
   }
   return results.index
-}
-
-/** JSON contained in texts: in a result that is a text, and in the texts of an MCP result. */
-function parsedTexts(value: Json): readonly Json[] {
-  const content = isJsonObject(value) && Array.isArray(value.content) ? (value.content as readonly Json[]) : [value]
-  return content.flatMap((part) => {
-    const text = isJsonObject(part) && part.type === 'text' ? part.text : part
-    if (typeof text !== 'string' || text.length > PARSED_MAX_CHARS || !JSON_BEGINS.test(text)) return []
-    const parsed = parseJsonOrUndefined(text)
-    return parsed === undefined ? [] : [parsed]
-  })
 }
 
 interface Knowing {
@@ -284,13 +262,6 @@ function bareAnswer(asked: ToolQuestion | undefined, value: Json): BareAnswer | 
 function fieldsOf(tool: string): readonly string[] {
   const words = keyWords(tool).slice(1).slice(-FIELD_WORDS_MAX)
   return words.map((_, i) => words.slice(i).join('_'))
-}
-
-/** The text of an MCP result that holds nothing else. */
-function contentOf(value: Json): Json {
-  if (!isJsonObject(value) || !Array.isArray(value.content) || value.content.length !== 1) return value
-  const [part] = value.content as readonly Json[]
-  return part !== undefined && isJsonObject(part) && typeof part.text === 'string' ? part.text : value
 }
 
 function isConfirmation(value: Json): boolean {

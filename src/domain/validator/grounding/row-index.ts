@@ -8,6 +8,7 @@ import type { Paced, Pauses } from '../../paced.ts'
 import type { Scalar } from '../meaning/scalars.ts'
 import type { ToolQuestion } from './answers.ts'
 import { hashLongList, hashPair, hashScalar, hashText, type KnownHashes } from './hash.ts'
+import { ownNameText } from './own-names.ts'
 import { lastKey, type Row, type RowName, rowsIn } from './read-rows.ts'
 
 /** Maximum number of rows and of leaves; beyond it, the index is truncated (about 100 MB). */
@@ -165,9 +166,12 @@ export class RowIndex {
     const number = this.size
     const parent = row.parent === undefined ? undefined : places.get(row.parent)
     const leaves = this.hashesOf(row)
+    const own = (asked?.by ?? []).filter(
+      ([key, text]) => Object.hasOwn(row.object, key) && ownNameText(key, row.object[key]) === text,
+    )
     const isAddressed =
       bare?.isMention !== true &&
-      ((parent !== undefined && this.row(parent).isAddressed) || this.#isAddressed(row, asked))
+      (own.length > 0 || (parent !== undefined && this.row(parent).isAddressed) || this.#isAddressed(row, asked))
     const tool = asked === undefined ? 0 : this.#toolNamed(asked.tool)
     const source = 4 * tool + (bare === undefined ? 0 : 2) + (isAddressed ? 1 : 0)
     this.#rows.push(this.#shapeOf(row), revision, parent ?? NONE, this.#leaves.length, source)
@@ -180,6 +184,7 @@ export class RowIndex {
       this.#leaves.push(yield* hashLongList({ seed: this.seed, key: lastKey(rel), list }, hashes, pauses, addMember))
     }
     for (const name of row.names) this.#link(this.#nameKey(name), number)
+    for (const [, text] of own) this.#link(this.#nameKey({ text }), number)
     for (const half of this.#halves(row, leaves)) this.#link(half, number)
     return number
   }
@@ -275,7 +280,7 @@ export class RowIndex {
     return known
   }
 
-  #nameKey({ text }: RowName): number {
+  #nameKey({ text }: Pick<RowName, 'text'>): number {
     return hashText(this.seed ^ 0x5bd1e995, text)
   }
 

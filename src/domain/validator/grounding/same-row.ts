@@ -18,6 +18,8 @@ const STEPS_MAX = 1_000_000
 export interface Lookup {
   readonly index: RowIndex
   readonly isTrusted: IsTrusted
+  /** Names of rows of the context by which a call may ask for them. */
+  readonly ownNames: ReadonlyMap<Row, readonly RowName[]>
   readonly met: Map<Row, readonly Meeting[]>
   readonly hashes: KnownHashes
   readonly pauses: Pauses
@@ -25,8 +27,13 @@ export interface Lookup {
   stepsLeft: number
 }
 
-export function lookupIn(index: RowIndex, isTrusted: IsTrusted, pauses: Pauses): Lookup {
-  return { index, isTrusted, met: new Map(), hashes: new Map(), pauses, stepsLeft: STEPS_MAX }
+export function lookupIn(
+  index: RowIndex,
+  isTrusted: IsTrusted,
+  pauses: Pauses,
+  ownNames: Lookup['ownNames'] = new Map(),
+): Lookup {
+  return { index, isTrusted, ownNames, met: new Map(), hashes: new Map(), pauses, stepsLeft: STEPS_MAX }
 }
 
 /** Recorded rows that the row is about: by its name, or because all leaves but at most one are equal. */
@@ -83,7 +90,7 @@ function meetingsOf(lookup: Lookup, row: Row): readonly Meeting[] {
   spend(lookup, 2 * steps)
   const hashes = index.hashesOf(row)
   const met = new Map<number, Meeting>()
-  for (const name of row.names) {
+  for (const name of [...row.names, ...(lookup.ownNames.get(row) ?? [])]) {
     for (const recorded of index.named(name, isTrusted)) {
       spend(lookup, steps)
       const meeting = meet(row, hashes, recorded)

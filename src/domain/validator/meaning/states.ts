@@ -19,6 +19,14 @@ const RUNNING = [
 const DECIDED = [
   'approved, accepted, granted, confirmed, authorised, authorized, signed, verified, cleared, passed, ok, valid',
 ]
+/** Not left for a word of work, though another of them, or an end, may follow. */
+const HANDED_ON: readonly string[] = [
+  'shipped, dispatched, sent',
+  'delivered, handed over',
+  'released, published, launched, deployed',
+  'paid, paid out',
+  'issued, sold',
+]
 const ENDED: readonly string[] = [
   'done, completed, complete, finished, succeeded, success, successful, fulfilled, executed, ended, posted',
   'resolved, fixed, mitigated, recovered, restored',
@@ -36,9 +44,11 @@ interface StateWord {
   readonly group: string
 }
 
-const FINAL_RANK = 3
+/** From this rank on, no word that is not known may follow. */
+const HANDED_ON_RANK = 3
+const FINAL_RANK = 4
 const WORDS = new Map<string, StateWord>()
-for (const [rank, groups] of [INITIAL, RUNNING, DECIDED, ENDED, CLOSED, UNDONE].entries()) {
+for (const [rank, groups] of [INITIAL, RUNNING, DECIDED, HANDED_ON, ENDED, CLOSED, UNDONE].entries()) {
   for (const group of groups) for (const word of group.split(', ')) WORDS.set(word, { rank, group })
 }
 
@@ -63,7 +73,7 @@ export function mayFollow(before: string, after: string, isState: boolean): bool
   if (!isState && !NOT_YET.test(from)) return false
   const [was, is] = [stateOf(from), stateOf(to)]
   if (was === undefined) return isState && is !== undefined && (is.rank > 0 || to === 'open')
-  if (is === undefined) return isState && to !== '' && was.rank < FINAL_RANK && !(isDecision(was) && takesBack(to))
+  if (is === undefined) return isState && to !== '' && was.rank < HANDED_ON_RANK && !(isDecision(was) && takesBack(to))
   if (was.group === is.group) return true
   if (isDecision(was) && isNegative(is)) return false
   return was.rank < is.rank || (was.rank === is.rank && was.rank < FINAL_RANK)

@@ -77,6 +77,8 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     [1e-2, '%', 'percent', 'pct', 'per cent'],
     [1e-3, '‰'],
     [1e-4, 'bp', 'bps', 'basis points'],
+    [1e-6, 'ppm'],
+    [1e-9, 'ppb'],
   ],
   voltage: [
     [1e-3, 'mV'],
@@ -107,6 +109,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     [100, 'hPa', 'mbar', 'millibar'],
     [1e3, 'kPa'],
     [1e5, 'bar'],
+    [6894.757293168, 'psi'],
     [1e6, 'MPa'],
   ],
   area: [
@@ -119,7 +122,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   ],
   speed: [
     [1, 'm/s'],
-    [1 / 3.6, 'km/h', 'kph'],
+    [1 / 3.6, 'km/h', 'kph', 'kmh'],
     [0.44704, 'mph'],
   ],
   concentration: [

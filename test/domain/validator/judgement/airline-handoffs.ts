@@ -5,7 +5,8 @@ import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { addEvidence, addToolResult, type Evidence, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
 import { toolQuestion } from '../../../../src/domain/validator/grounding/answers.ts'
 import { sinceAfter } from '../../../../src/domain/validator/grounding/established-since.ts'
-import { noteOutcome, saysError } from '../../../../src/domain/validator/grounding/recorded-results.ts'
+import { saysFailed } from '../../../../src/domain/validator/grounding/failed-answers.ts'
+import { noteOutcome } from '../../../../src/domain/validator/grounding/recorded-results.ts'
 import { type Verdict, validateHandoff } from '../../../../src/domain/validator/validate.ts'
 import type { ChatRun } from '../../../support/airline-runs.ts'
 
@@ -69,8 +70,9 @@ export function driveRun(run: ChatRun, shape: ContextShape, each: (step: Step) =
       continue
     }
     const { callId, tool, args, result, handoff } = turn
-    addToolResult(evidence, { value: result, revision, asked: toolQuestion(tool, args), bytes: 0 })
-    noteOutcome(evidence.results, callId, { tool, revision }, saysError(result))
+    const asked = toolQuestion(tool, args)
+    addToolResult(evidence, { value: result, revision, asked, bytes: 0 })
+    noteOutcome(evidence.results, callId, { tool, revision }, saysFailed(result, asked))
     if (handoff === undefined) continue
     revision += 1
     each({ ...handoff, result, evidence })

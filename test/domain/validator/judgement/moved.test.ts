@@ -120,8 +120,8 @@ test('a count that was the length of a list beside it and is no more is suspect,
   const [more, tender] = [[...bids, { bidder: 'Ferro' }], { ref: 'T-118' }]
   assert.equal(found({ tender, bids, bid_count: 2 }, { tender, bids: more, bid_count: 3 }), [])
   assert.equal(found({ tender, bids, bid_count: 2 }, { tender, bids: more, bid_count: 5 }), ['contradicted /bid_count'])
-  // A number that counts something else moves on beside a log.
-  assert.equal(found({ tender, bids, level: 2 }, { tender, bids: more, level: 5 }), [])
+  const priced = [...bids, { bidder: 'Ferro', price: 5 }]
+  assert.equal(found({ tender, bids, level: 2 }, { tender, bids: priced, level: 5 }), [])
 })
 
 test.run()

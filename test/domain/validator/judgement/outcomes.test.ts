@@ -256,8 +256,8 @@ test('what is usual of an agent of its own books is accepted where nothing speak
       { level: 29, updated_at: '2026-05-01T09:00:00Z' },
     ],
     [
-      { level: 31, readings: [5] },
-      { level: 29, readings: [5, 6] },
+      { level: 31, readings: [31] },
+      { level: 29, readings: [31, 29] },
     ],
     [
       { next: 'H-1', hives: [{ id: 'H-1' }, { id: 'H-2' }] },
@@ -275,7 +275,11 @@ test('what is usual of an agent of its own books is accepted where nothing speak
     ],
     [
       { level: 31, readings: [5] },
-      { level: 29, readings: [6, 6] },
+      { level: 29, readings: [5, 6] },
+    ],
+    [
+      { level: 31, readings: [31] },
+      { level: 29, readings: [30, 29] },
     ],
     [
       { next: 'H-1', hives: [{ id: 'H-1' }] },

@@ -62,7 +62,7 @@ const TABLES: readonly Table[] = [
   {
     table: 'meaning/rising LIMITS',
     words:
-      'max maximum min minimum limit limits allowed cap per planned expected target required quota rate price cost',
+      'max maximum min minimum limit limits allowed cap per planned expected target required quota rate price cost tolerance threshold dose setpoint',
     said: (word) => [fact(`${word}_attempts`, 3, 4), job(`${word}_scanned`, 3, 4)],
   },
   {
@@ -70,6 +70,18 @@ const TABLES: readonly Table[] = [
     words: 'updated modified checked synced refreshed touched polled changed heartbeat fetched',
     silent: (word) => [fact(word, EARLY, LATE), fact(`${word}_at`, EARLY, LATE)],
     said: (word) => [fact(word, LATE, EARLY), fact(`${word}_at`, LATE, EARLY)],
+  },
+  {
+    table: 'meaning/rising READINGS',
+    words: 'sampled measured captured observed saved read synchronized recorded',
+    silent: (word) => [job(`${word}_at`, EARLY, LATE)],
+    said: (word) => [job(`${word}_at`, LATE, EARLY), fact(`${word}_at`, EARLY, LATE)],
+  },
+  {
+    table: 'meaning/rising READING_KEYS',
+    words: 'as_of,timestamp,last_saved,last_report,last_cycle,last_sample,last_reading',
+    silent: (word) => [job(word, EARLY, LATE)],
+    said: (word) => [job(word, LATE, EARLY), fact(word, EARLY, LATE)],
   },
   {
     table: 'meaning/rising WORKED_OFF',
@@ -178,6 +190,21 @@ const TABLES: readonly Table[] = [
     words: 'approved,accepted,granted,confirmed,authorised,authorized,signed,verified,cleared,passed,ok,valid',
     silent: (word) => [job('status', UNKNOWN_STATE, word), job('status', 'pending', word)],
     said: (word) => [job('status', word, 'running'), job('status', word, 'rejected')],
+  },
+  {
+    table: 'meaning/states WORDS',
+    words:
+      'shipped,dispatched,sent,delivered,handed over,released,published,launched,deployed,paid,paid out,issued,sold',
+    silent: (word) => [
+      job('status', UNKNOWN_STATE, word),
+      job('status', 'approved', word),
+      job('status', word, 'closed'),
+    ],
+    said: (word) => [
+      job('status', word, 'in progress'),
+      job('status', word, 'open'),
+      job('status', word, UNKNOWN_STATE),
+    ],
   },
   {
     table: 'meaning/states WORDS',

@@ -64,6 +64,8 @@ export const CONVERSIONS: Readonly<Record<string, readonly (readonly [factor: nu
     [1, 'percent|pct|per cent'],
     [0.1, '‰'],
     [1e-2, 'bp|bps|basis points'],
+    [1e-4, 'ppm'],
+    [1e-7, 'ppb'],
   ],
   bp: [[100, '%']],
   V: [
@@ -98,6 +100,7 @@ export const CONVERSIONS: Readonly<Record<string, readonly (readonly [factor: nu
     [100, 'hPa|mbar|millibar'],
     [1e3, 'kPa'],
     [1e5, 'bar'],
+    [6894.757293168, 'psi'],
     [1e6, 'MPa'],
   ],
   kPa: [[1e-3, 'Pa']],
@@ -111,7 +114,7 @@ export const CONVERSIONS: Readonly<Record<string, readonly (readonly [factor: nu
   ],
   ha: [[1e-4, 'm2']],
   'm/s': [
-    [1 / 3.6, 'km/h|kph'],
+    [1 / 3.6, 'km/h|kph|kmh'],
     [0.44704, 'mph'],
   ],
   'km/h': [[3.6, 'm/s']],
