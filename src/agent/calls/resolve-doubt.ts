@@ -1,11 +1,15 @@
 /** @module Resolves a call with an unknown outcome by the tool's own `check`, and records the answer. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { SettleCall } from '../../../schemas/requests.ts'
 import type { Connection } from '../runtime/connection.ts'
 import { thrownText } from '../thrown.ts'
 import type { Codecs } from './codecs.ts'
 import { CALL_VALUE, recordable } from './recordable.ts'
 import type { CheckResult } from './tool-options.ts'
 import type { ToolSpec } from './tool-spec.ts'
+
+/** Code of the failure of a compensation that did not take place. */
+const NOT_EXECUTED = 'not-executed'
 
 export interface CallInDoubt {
   readonly runId: string
@@ -27,6 +31,8 @@ export interface DoubtQuestion {
   readonly tool: string
   readonly codecs: Codecs | undefined
   readonly ask: () => CheckResult<unknown> | Promise<CheckResult<unknown>>
+  /** Fence of a compensation that its owner left and that is repeated where it was not executed: that is recorded as a failure, to be tried again. */
+  readonly repeated?: number
 }
 
 /** Resolves the doubt if the tool can tell. A check that throws leaves the call in doubt. */
@@ -47,7 +53,7 @@ export function resolveDoubt(
 
 /** The same for any function that can tell the outcome; its answer is recorded. */
 export async function resolveBy(connection: Connection, question: DoubtQuestion): Promise<DoubtResolution> {
-  const { runId, callId, tool, codecs } = question
+  const { runId, callId, tool, codecs, repeated } = question
   const evidence = { check: tool }
   try {
     const found = await question.ask()
@@ -60,7 +66,11 @@ export async function resolveBy(connection: Connection, question: DoubtQuestion)
     const body = found.done
       ? ({ outcome: 'executed', result: result?.ok === true ? result.value : null, evidence } as const)
       : ({ outcome: 'not-executed', evidence } as const)
-    const reply = await connection.execute(runId, { kind: 'resolve', callId, body })
+    const failed = repeated === undefined || found.done ? undefined : notExecuted(tool, repeated)
+    const reply = await connection.execute(
+      runId,
+      failed === undefined ? { kind: 'resolve', callId, body } : { kind: 'settle', callId, body: failed },
+    )
     if (!reply.ok) return { kind: 'in-doubt' }
     const { body: answer } = reply
     return body.outcome === 'executed'
@@ -70,6 +80,12 @@ export async function resolveBy(connection: Connection, question: DoubtQuestion)
     notTaken(tool, thrownText(error))
     return { kind: 'in-doubt' }
   }
+}
+
+/** Unlike a resolution, it does not end the rollback: nobody would repeat the compensation if this process were killed now. */
+function notExecuted(tool: string, fence: number): SettleCall {
+  const error = { code: NOT_EXECUTED, message: `the check of ${tool} found that it was not executed` }
+  return { fence, error, willRetry: true }
 }
 
 /** Warns that the answer was not accepted; the call stays in doubt. */

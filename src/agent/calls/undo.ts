@@ -37,9 +37,9 @@ export async function undo(undoing: Undoing, listed: JsonObject): Promise<void> 
   const call = await withValues(connection, runId, listed)
   const { forward, own, onUnknown } = compensation
   for (let failures = 0; ; ) {
-    const reply = await claim(undoing, compensation, call)
+    const { reply, asked } = await claim(undoing, compensation, call)
     // An earlier process started the compensation and its outcome is unknown: the check may tell, otherwise somebody has to decide.
-    if (!reply.ok && reply.problem.code === 'call-in-doubt') {
+    if (!asked && !reply.ok && reply.problem.code === 'call-in-doubt') {
       const cleared = await ask(undoing, { compensation, call, callId: String(reply.problem.evidence.callId) })
       if (cleared.kind === 'not-executed') continue
     }
@@ -76,9 +76,16 @@ export function undoingOf({ registry, rollBackChild }: Undoing, call: JsonObject
     : compensationOf(registry, tool)
 }
 
+interface Question {
+  readonly compensation: Compensation
+  readonly call: JsonObject
+  readonly callId: string
+  readonly repeated?: number
+}
+
 function ask(
   { connection, runId }: Undoing,
-  { compensation, call, callId }: { compensation: Compensation; call: JsonObject; callId: string },
+  { compensation, call, callId, repeated }: Question,
 ): Promise<DoubtResolution> {
   const { tool, own, check } = compensation
   const context = { idempotencyKey: callId }
@@ -88,21 +95,38 @@ function ask(
     tool,
     codecs: own.codecs,
     ask: () => check?.(undoPlan(compensation, call), context),
+    ...(repeated !== undefined && { repeated }),
   })
+}
+
+/**
+ * Asks the check about a compensation whose owner is gone, before a claim ends its lease: that would record the end of the rollback, and no process would
+ * carry on from there. Whether it was asked in vain.
+ */
+async function askLeft(undoing: Undoing, compensation: Compensation, call: JsonObject): Promise<boolean> {
+  if (compensation.check === undefined) return false
+  const calls = await undoing.connection.calls(undoing.runId)
+  const left = calls.find(({ phase, key }) => phase === 'compensation' && key === call.callId)
+  if (left?.status !== 'claimed' || left.overdue !== true || left.onUnknown === 'retry') return false
+  const question = { compensation, call, callId: String(left.callId), repeated: Number(left.fence) }
+  return (await ask(undoing, question)).kind === 'in-doubt'
 }
 
 function declaredUndo({ compensate }: JsonObject): string | undefined {
   return isJsonObject(compensate ?? null) ? String((compensate as JsonObject).tool) : undefined
 }
 
-/** Waits while another process undoes the same call. */
+/** Waits while another process undoes the same call. `asked`: the check could not tell what an earlier process did. */
 async function claim(
-  { connection, registry, runId }: Undoing,
-  { tool, forward, onUnknown }: Compensation,
+  undoing: Undoing,
+  compensation: Compensation,
   call: JsonObject,
-): Promise<Reply> {
+): Promise<{ readonly reply: Reply; readonly asked: boolean }> {
+  const { connection, registry, runId } = undoing
+  const { tool, forward, onUnknown } = compensation
   const ownerWait = new OwnerWait({ runId, tool }, registry.onWait)
-  for (;;) {
+  for (let mayBeLeft = call.status === 'compensating'; ; mayBeLeft = true) {
+    const asked = mayBeLeft && (await askLeft(undoing, compensation, call))
     const body = {
       // The recorded name of the compensation, in case the tool was renamed.
       tool: declaredUndo(call) ?? tool,
@@ -113,7 +137,7 @@ async function claim(
       ...(forward.leaseMs !== undefined && { leaseMs: forward.leaseMs }),
     } as const
     const reply = await connection.execute(runId, { kind: 'claim', body })
-    if (reply.ok || reply.problem.code !== 'call-in-progress') return reply
+    if (reply.ok || reply.problem.code !== 'call-in-progress') return { reply, asked }
     await ownerWait.again(String(reply.problem.evidence.callId ?? ''), reply.problem.retryAfterMs)
   }
 }
