@@ -151,13 +151,16 @@ async function untilHeard(settling: Settling, { kind, outcome, usage }: Report, 
     unclaimed === undefined
       ? ({ kind: 'settle', callId, body } as const)
       : ({ kind: 'claim', body: { ...unclaimed, outcome: outcome as StepOutcome } } as const)
+  let last: unknown
   for (const waitMs of [...(settling.waitsMs ?? WAITS_MS), undefined]) {
     try {
       return await connection.execute(runId, command, { idempotencyKey: `${kind}:${callId}:${fence}` })
     } catch (error) {
       const passing = error instanceof UnreachableError || error instanceof LedgerError
-      if (waitMs === undefined || !passing)
+      // A worker that is to stop does not ask again: it throws the error that it had (RUN-278).
+      if (waitMs === undefined || !passing || error === last)
         throw new OutcomeNotRecorded({ tool: settling.tool, callId }, live, { cause: error })
+      last = error
       await pause(waitMs)
     }
   }
