@@ -5,7 +5,7 @@ import type { Usage } from '../../../schemas/values.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { pause } from '../../client/transport.ts'
 import { clip, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
-import type { Connection, Reply } from '../runtime/connection.ts'
+import { type Connection, NotAskedAgain, type Reply } from '../runtime/connection.ts'
 import { TOO_LARGE } from '../too-large.ts'
 import type { Codecs } from './codecs.ts'
 import type { Claimed } from './lease.ts'
@@ -151,16 +151,13 @@ async function untilHeard(settling: Settling, { kind, outcome, usage }: Report, 
     unclaimed === undefined
       ? ({ kind: 'settle', callId, body } as const)
       : ({ kind: 'claim', body: { ...unclaimed, outcome: outcome as StepOutcome } } as const)
-  let last: unknown
   for (const waitMs of [...(settling.waitsMs ?? WAITS_MS), undefined]) {
     try {
       return await connection.execute(runId, command, { idempotencyKey: `${kind}:${callId}:${fence}` })
     } catch (error) {
       const passing = error instanceof UnreachableError || error instanceof LedgerError
-      // A worker that is to stop does not ask again: it throws the error that it had (RUN-278).
-      if (waitMs === undefined || !passing || error === last)
+      if (waitMs === undefined || !passing || error instanceof NotAskedAgain)
         throw new OutcomeNotRecorded({ tool: settling.tool, callId }, live, { cause: error })
-      last = error
       await pause(waitMs)
     }
   }
