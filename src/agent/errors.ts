@@ -282,7 +282,8 @@ export class OutcomeNotRecorded extends AgentError {
 
   constructor(call: { tool: string; callId: string }, result: unknown, options?: ErrorOptions) {
     const details = { tool: call.tool, callId: call.callId }
-    super('outcome-not-recorded', `the outcome of ${call.tool} could not be recorded`, details, options)
+    const why = options?.cause === undefined ? '' : `: ${thrownText(options.cause)}`
+    super('outcome-not-recorded', `the outcome of ${call.tool} could not be recorded${why}`, details, options)
     this.result = result
   }
 }

@@ -12,7 +12,10 @@ export type FetchAnswer = Pick<Response, 'ok' | 'status' | 'url' | 'body' | 'tex
 export interface TransportOptions {
   /** URL of the ledger, such as `http://127.0.0.1:7070`. */
   readonly url: string
-  /** Bearer token, or a function that returns a fresh one. */
+  /**
+   * Bearer token, or a function that returns a fresh one, called before each attempt. If it throws, gives no token, does not answer within half of `patienceMs`
+   * (or `timeoutMs`), or gives a token that is refused with 401, it is asked again for as long as an unreachable ledger is.
+   */
   readonly token: string | (() => string | Promise<string>)
   /** Default: the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<FetchAnswer>
@@ -51,8 +54,13 @@ export interface Transport {
 }
 
 const RETRIES = 5
+/** The same where the token function gave no token: one that hangs may take half of the patience each time. */
+const TOKEN_RETRIES = 1
 const PATIENCE_MS = 30_000
 const TIMEOUT_MS = 60_000
+/** Least time that a token function gets, however short the patience. */
+const TOKEN_LEAST_MS = 1_000
+const UNAUTHENTICATED = 401
 const BACKOFF_MS = 100
 const BACKOFF_MAX_MS = 5_000
 /** Longer waits that the ledger asks for are left to the caller. */
@@ -125,7 +133,9 @@ async function send<T>(options: TransportOptions, url: string, ask: Ask, take: T
     const attempted = await attempt(options, url, { ...ask, headers }, take)
     if ('value' in attempted) return attempted.value
     const { failure } = attempted
-    if (!isRetried(failure) || isPatienceOver(options, tries, performance.now() - askedAtMs)) throw failure
+    const isPassing = isRetried(failure) || mayGetBetterToken(options, failure)
+    const atLeast = failure instanceof NoToken ? TOKEN_RETRIES : RETRIES
+    if (!isPassing || isPatienceOver(options, { tries, atLeast, goneMs: performance.now() - askedAtMs })) throw failure
     const jitterMs = Math.min(BACKOFF_MAX_MS, backoffMs * 2 ** tries) * (0.5 + Math.random() / 2)
     await pause(Math.max(jitterMs, waitOf(failure)), ask.signal)
   }
@@ -138,9 +148,16 @@ function requireOwnPath(path: string): void {
   if (lost !== undefined) throw new TypeError(`"${lost}" is no id: in ${path} it would lead to something else`)
 }
 
-function isPatienceOver(options: TransportOptions, tries: number, goneMs: number): boolean {
-  const { retries, patienceMs = PATIENCE_MS } = options
-  return tries >= (retries ?? RETRIES) && (retries !== undefined || goneMs >= patienceMs)
+function isPatienceOver(
+  { retries, patienceMs = PATIENCE_MS }: TransportOptions,
+  { tries, atLeast, goneMs }: { readonly tries: number; readonly atLeast: number; readonly goneMs: number },
+): boolean {
+  return tries >= (retries ?? atLeast) && (retries !== undefined || goneMs >= patienceMs)
+}
+
+/** A function may have given a token that was expired, or not yet known. */
+function mayGetBetterToken({ token }: TransportOptions, failure: LedgerError | UnreachableError): boolean {
+  return typeof token === 'function' && failure instanceof LedgerError && failure.status === UNAUTHENTICATED
 }
 
 /** A comma in a key would be mistaken for the separator of two header values. */
@@ -159,8 +176,9 @@ function revisionOf({ headers }: FetchAnswer): number | undefined {
 type Attempted<T> = { readonly value: T } | { readonly failure: LedgerError | UnreachableError }
 
 async function attempt<T>(options: TransportOptions, url: string, ask: Ask, take: Take<T>): Promise<Attempted<T>> {
-  const { token, fetch = globalThis.fetch, timeoutMs = TIMEOUT_MS } = options
-  const bearer = typeof token === 'string' ? token : await token()
+  const { fetch = globalThis.fetch, timeoutMs = TIMEOUT_MS } = options
+  const bearer = await tokenFor(options, url, ask.signal)
+  if (bearer instanceof NoToken) return { failure: bearer }
   const content = ask.body === undefined ? {} : { 'content-type': 'application/json' }
   const exchange = beginExchange(timeoutMs, ask.signal)
   try {
@@ -181,6 +199,29 @@ async function attempt<T>(options: TransportOptions, url: string, ask: Ask, take
     exchange.end()
     if (error instanceof NotALedger) throw error
     return { failure: failureOf(error, { url, ask, what: 'cannot be reached' }) }
+  }
+}
+
+/** The token function gave no token, so that nothing was sent. */
+class NoToken extends UnreachableError {}
+
+/** Throws the abort reason if the caller aborted. */
+async function tokenFor(options: TransportOptions, url: string, signal?: AbortSignal): Promise<string | NoToken> {
+  const { token, patienceMs = PATIENCE_MS, timeoutMs = TIMEOUT_MS } = options
+  if (typeof token === 'string') return token
+  const limitMs = Math.min(timeoutMs, Math.max(TOKEN_LEAST_MS, patienceMs / 2))
+  const exchange = beginExchange(limitMs, signal)
+  const none = (why: string, cause?: unknown): NoToken =>
+    new NoToken(`nothing was sent to the ledger at ${url}: the token function ${why}`, { cause })
+  try {
+    const given: unknown = await exchange.within(async () => token())
+    return typeof given === 'string' && /^[\x21-\x7e]+$/.test(given) ? given : none('gave no token (visible ASCII)')
+  } catch (error) {
+    if (signal?.aborted === true) throw signal.reason
+    if (exchange.signal.aborted) return none(`did not answer within ${limitMs} ms`, error)
+    return none(`failed: ${error instanceof Error ? error.message : String(error)}`, error)
+  } finally {
+    exchange.end()
   }
 }
 

@@ -45,6 +45,27 @@ for (const { name, open } of HOMES) {
     assert.is((await cs.replay('r', async () => [await pay(10), await pay(5_000)])).verdict, 'exact')
   })
 
+  test('a decision says what it takes, if it is given something else (RUN-290)', async () => {
+    await using home = await open()
+    const { approvals } = home.process()
+    const ref = { runId: 'r', approvalId: 'a', argsDigest: 'sha256:1' }
+    const decisions = ['grant', 'deny', 'withdraw'] as const
+    for (const decide of decisions) {
+      for (const args of [
+        ['r', 'a'],
+        [undefined],
+        [null],
+        [{ ...ref, argsDigest: '' }],
+        [ref, 'fine'],
+        [ref, { coment: '' }],
+      ]) {
+        const error = await rejection((approvals[decide] as (...given: unknown[]) => Promise<unknown>)(...args))
+        assert.is(codeOf(error), 'invalid-option', JSON.stringify(args))
+        assert.ok((error as Error).message.startsWith(`cs.approvals.${decide}`), (error as Error).message)
+      }
+    }
+  })
+
   test('a run that leaves while it waits goes on with the next resume, by what was decided meanwhile (RUN-64)', async () => {
     await using home = await open()
     const effects: unknown[] = []

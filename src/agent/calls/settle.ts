@@ -5,7 +5,7 @@ import type { Usage } from '../../../schemas/values.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { pause } from '../../client/transport.ts'
 import { clip, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
-import type { Connection, Reply } from '../runtime/connection.ts'
+import { type Connection, NotAskedAgain, type Reply } from '../runtime/connection.ts'
 import { TOO_LARGE } from '../too-large.ts'
 import type { Codecs } from './codecs.ts'
 import type { Claimed } from './lease.ts'
@@ -156,7 +156,7 @@ async function untilHeard(settling: Settling, { kind, outcome, usage }: Report, 
       return await connection.execute(runId, command, { idempotencyKey: `${kind}:${callId}:${fence}` })
     } catch (error) {
       const passing = error instanceof UnreachableError || error instanceof LedgerError
-      if (waitMs === undefined || !passing)
+      if (waitMs === undefined || !passing || error instanceof NotAskedAgain)
         throw new OutcomeNotRecorded({ tool: settling.tool, callId }, live, { cause: error })
       await pause(waitMs)
     }

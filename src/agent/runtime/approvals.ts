@@ -1,6 +1,7 @@
 /** @module Approvals as a program lists and decides them. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { LedgerRefused } from '../errors.ts'
+import { AgentError, LedgerRefused } from '../errors.ts'
+import { anyText, checkOptions, type OptionRules, text } from '../option-rules.ts'
 import type { Connection } from './connection.ts'
 
 /** A call that waits for an approval, or has waited for one. */
@@ -68,9 +69,12 @@ export interface Approvals {
 export function approvalsOf(connection: Connection, open: <T>(work: () => Promise<T>) => Promise<T>): Approvals {
   const decide = async (
     kind: 'grant' | 'deny' | 'withdraw',
-    { runId, approvalId, argsDigest }: ApprovalRef,
-    { comment }: DecisionOptions,
+    approval: ApprovalRef,
+    options: DecisionOptions,
   ): Promise<string> => {
+    checkDecision(`cs.approvals.${kind}`, approval, options)
+    const { runId, approvalId, argsDigest } = approval
+    const { comment } = options
     const body = { argsDigest, ...(comment !== undefined && { comment }) }
     const reply = await connection.execute(runId, { kind, approvalId, body })
     if (!reply.ok) throw new LedgerRefused(reply.problem)
@@ -85,6 +89,19 @@ export function approvalsOf(connection: Connection, open: <T>(work: () => Promis
     deny: (approval, options = {}) => open(() => decide('deny', approval, options)),
     withdraw: (approval, options = {}) => open(() => decide('withdraw', approval, options)),
   }
+}
+
+const DECISION: OptionRules<DecisionOptions> = { comment: anyText }
+
+/** Throws `invalid-option`. */
+function checkDecision(of: string, approval: unknown, options: unknown): void {
+  const { runId, approvalId, argsDigest } = Object(approval) as Partial<Record<keyof ApprovalRef, unknown>>
+  if ([runId, approvalId, argsDigest].some((each) => text(each) !== undefined))
+    throw new AgentError(
+      'invalid-option',
+      `${of} takes an approval as cs.approvals.list() and cs.approvals.get(runId, approvalId) give it: { runId, approvalId, argsDigest }`,
+    )
+  checkOptions(of, options, DECISION)
 }
 
 /** The ledger's document has all members of the interface, and more. */

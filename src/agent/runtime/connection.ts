@@ -1,10 +1,12 @@
 /** @module The ledger interface that the runtime uses, the same over HTTP and in process. */
+
 import type { AnswerTo } from '../../../schemas/answers/commands.ts'
 import type { ContextAnswer, RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { DuePage, DueQuery } from '../../client/client.ts'
 import type { BatchItem, Command } from '../../client/commands.ts'
+import { UnreachableError } from '../../client/errors.ts'
 import type { RunFilter, TailOptions } from './read-types.ts'
 
 /** A refusal of the ledger: a stable code, a sentence, and its evidence. */
@@ -67,6 +69,9 @@ export function tracedItem(runId: string, command: Command, traceparent: string 
 export function ownedBy<C extends Command>(owner: string | undefined, command: C): C {
   return owner === undefined || command.kind !== 'claim' ? command : { ...command, body: { ...command.body, owner } }
 }
+
+/** A worker that is to stop asks a ledger that it could not reach no further (RUN-278); a retry is of no use. */
+export class NotAskedAgain extends UnreachableError {}
 
 /** Refusals are returned as replies. Methods throw `UnreachableError` if no answer arrives, and `LedgerError` for a refused read. */
 export interface Connection extends AsyncDisposable {

@@ -3,6 +3,7 @@ import type { StartAnswer } from '../../../schemas/answers/runs.ts'
 import type { LeaveRun, StartRun } from '../../../schemas/requests.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { AgentError, LedgerRefused, RunWaiting } from '../errors.ts'
+import type { Connection } from '../runtime/connection.ts'
 import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
 import type { RunOutcome } from '../saga/outcome.ts'
 import { causesOf, memberOf, thrownText } from '../thrown.ts'
@@ -75,7 +76,7 @@ async function carried(home: Home, carrying: Carrying): Promise<Carried> {
     return life.started?.status === 'open' ? { kind: 'ended' } : { kind: 'missed' }
   } catch (error) {
     kept.end()
-    return await afterwards(home, carrying, life, error)
+    return await afterwards(kept.connection, carrying, life, error)
   } finally {
     kept.end()
   }
@@ -87,7 +88,7 @@ const TAKEN: ReadonlySet<string> = new Set(['run-taken-over', 'run-owned', 'run-
 const isTaken = (error: unknown): boolean => error instanceof LedgerRefused && TAKEN.has(error.code)
 
 async function afterwards(
-  { connection }: Home,
+  connection: Connection,
   { runId, retryAfterMs }: Carrying,
   { started, outcome, halted }: Life,
   thrown: unknown,
@@ -108,8 +109,8 @@ async function afterwards(
   try {
     const reply = await connection.execute(runId, { kind: 'leave', body })
     if (!reply.ok) return TAKEN.has(reply.problem.code) ? { kind: 'left' } : { kind: 'refused', error }
-  } catch {
-    return { kind: 'left' }
+  } catch (unable) {
+    return { kind: 'left', error: isWaiting ? unable : error }
   }
   return isWaiting ? { kind: 'left' } : { kind: 'stuck', error }
 }

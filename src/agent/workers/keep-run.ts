@@ -1,6 +1,6 @@
 /** @module Keeps a run for the worker that carries it, while its code works on its own and records nothing (RUN-224). */
 import { UnreachableError } from '../../client/errors.ts'
-import type { Connection } from '../runtime/connection.ts'
+import { type Connection, NotAskedAgain } from '../runtime/connection.ts'
 
 /** A run is kept anew after this part of its hold, and after a request that failed for another reason than a loss, after that part. */
 const PART = 3
@@ -43,7 +43,8 @@ export function keepRun(connection: Connection, { runId, holdMs, stopping }: Kee
     return reply
   }
   const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
-    if (unreachable !== undefined && stopping.aborted) throw unreachable
+    if (unreachable !== undefined && stopping.aborted)
+      throw new NotAskedAgain(unreachable.message, { cause: unreachable.cause })
     try {
       const answer = await ask()
       unreachable = undefined

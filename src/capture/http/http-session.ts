@@ -45,7 +45,10 @@ export class HttpSession {
     this.#options = options
     this.#token = options.token
     const limits = { timeoutMs: ANSWER_MS, patienceMs: PATIENCE_MS }
-    const client = createClient({ url: 'http://localhost', token: async () => this.#token, fetch: ledger, ...limits })
+    // No token function: a refused token is the caller's, and is answered at once.
+    const fetch = (url: string, init: RequestInit): Promise<Response> =>
+      ledger(url, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${this.#token}` } })
+    const client = createClient({ url: 'http://localhost', token: options.token, fetch, ...limits })
     const run = new SessionRun({ client, named: options.run, server: upstream.name, transport: 'http' })
     const { effects, whenAway, pin } = upstream
     const about = { server: upstream.name, agent: options.agent ?? upstream.agent, effects, whenAway }
