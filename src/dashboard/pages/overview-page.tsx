@@ -239,7 +239,12 @@ function CompensationCard({ found, since }: { readonly found: Overview['failedCo
   )
 }
 
-function UnsettledCard({ inDoubt, overdue, waiting }: Pick<Overview, 'inDoubt' | 'overdue' | 'waiting'>) {
+function UnsettledCard({
+  inDoubt,
+  overdue,
+  stuck,
+  waiting,
+}: Pick<Overview, 'inDoubt' | 'overdue' | 'stuck' | 'waiting'>) {
   return (
     <QuestionCard
       title="What is in doubt, overdue or waiting?"
@@ -258,6 +263,15 @@ function UnsettledCard({ inDoubt, overdue, waiting }: Pick<Overview, 'inDoubt' |
       />
       <p>
         <a href={withQuery(RUNS, { overdue: 'true' })}>All overdue runs</a>
+      </p>
+      <h3>Stuck</h3>
+      <PartList
+        part={stuck}
+        none="No run is stuck."
+        row={(row) => <RunLine row={row} text={`its worker could not carry it on: ${row.stuck?.code ?? ''}`} />}
+      />
+      <p>
+        <a href={withQuery(RUNS, { stuck: 'true' })}>All stuck runs</a>
       </p>
       <h3>Waiting</h3>
       <PartList
@@ -365,7 +379,7 @@ function RunLine({ row, text }: { readonly row: Row; readonly text: string }) {
       <a href={runPath(row.runId)}>
         <Data text={row.runId} />
       </a>{' '}
-      {text}
+      <Data text={text} />
       <span class="sub muted">
         last event <Time time={row.updatedAt} />
       </span>
