@@ -32,7 +32,7 @@ import {
   withQuery,
 } from '../paths.ts'
 import type { Row } from '../run-row.ts'
-import { clipped } from '../visible.ts'
+import { clipped, visibleText } from '../visible.ts'
 
 const DAY_MS = 86_400_000
 const PERIODS = [
@@ -268,7 +268,7 @@ function UnsettledCard({
       <PartList
         part={stuck}
         none="No run is stuck."
-        row={(row) => <RunLine row={row} text={`its worker could not carry it on: ${row.stuck?.code ?? ''}`} />}
+        row={(row) => <RunLine row={row} text={`its worker could not carry it on: ${visibleText(row.stuck?.code ?? '')}`} />}
       />
       <p>
         <a href={withQuery(RUNS, { stuck: 'true' })}>All stuck runs</a>
@@ -379,7 +379,7 @@ function RunLine({ row, text }: { readonly row: Row; readonly text: string }) {
       <a href={runPath(row.runId)}>
         <Data text={row.runId} />
       </a>{' '}
-      <Data text={text} />
+      {text}
       <span class="sub muted">
         last event <Time time={row.updatedAt} />
       </span>
