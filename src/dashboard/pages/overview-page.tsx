@@ -268,7 +268,9 @@ function UnsettledCard({
       <PartList
         part={stuck}
         none="No run is stuck."
-        row={(row) => <RunLine row={row} text={`its worker could not carry it on: ${visibleText(row.stuck?.code ?? '')}`} />}
+        row={(row) => (
+          <RunLine row={row} text={`its worker could not carry it on: ${visibleText(row.stuck?.code ?? '')}`} />
+        )}
       />
       <p>
         <a href={withQuery(RUNS, { stuck: 'true' })}>All stuck runs</a>
