@@ -10,7 +10,7 @@ import { runIdOf } from './run-id.ts'
 import { printRows } from './table.ts'
 import { openWritingApi } from './writing-api.ts'
 
-const COLUMNS = ['since', 'runId', 'callId', 'tool', 'args', 'status', 'overdue', 'agent', 'run']
+const COLUMNS = ['since', 'runId', 'callId', 'tool', 'args', 'status', 'overdue', 'child', 'agent', 'run']
 
 /** Lists all calls without an outcome, or only those in doubt, or overdue. */
 export async function listCalls(inputs: Arguments): Promise<number> {

@@ -1,6 +1,7 @@
 /** @module The data of the overview: each part is queried separately and with few rows, so that a failing part does not affect the others. */
 import type { JsonObject } from '../../schemas/json.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
+import type { RunListFilter } from '../ledger/ledger.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { DerivedFileRenewedError } from '../store/derived-file.ts'
 import { textIn } from './item-members.ts'
@@ -45,6 +46,8 @@ export interface Overview {
   readonly overdue: Part<readonly Row[]>
   /** Open runs that wait for a decision, a signal or a time. */
   readonly waiting: Part<readonly Row[]>
+  /** Open runs that the code of their last worker could not carry on. */
+  readonly stuck: Part<readonly Row[]>
   /** Whether the tenant has any run. */
   readonly hasRuns: Part<boolean>
   readonly spend: Part<Spending>
@@ -58,9 +61,9 @@ export async function readOverview(view: Asking, since: string | undefined): Pro
   const newest = { limit: ROWS, newestFirst: true }
   const ask = (name: 'rejections' | 'refusals' | 'open-compensations') =>
     partOf(async () => (await queryAudit(view, { name, filter }, newest)).items)
-  const runs = (filters: { readonly inDoubt?: true; readonly overdue?: true; readonly waiting?: true }) =>
+  const runs = (filters: Pick<RunListFilter, 'inDoubt' | 'overdue' | 'waiting' | 'stuck'>) =>
     partOf(async () => (await view.deps.ledger.listRuns(view.caller, { ...filters, limit: ROWS })).items.map(rowOf))
-  const [rejections, refusals, failedCompensations, inDoubt, overdue, waiting, hasRuns, spend, readers] =
+  const [rejections, refusals, failedCompensations, inDoubt, overdue, waiting, stuck, hasRuns, spend, readers] =
     await Promise.all([
       ask('rejections'),
       ask('refusals'),
@@ -68,11 +71,12 @@ export async function readOverview(view: Asking, since: string | undefined): Pro
       runs({ inDoubt: true }),
       runs({ overdue: true }),
       runs({ waiting: true }),
+      runs({ stuck: true }),
       partOf(async () => (await view.deps.ledger.listRuns(view.caller, { limit: 1 })).items.length > 0),
       partOf(() => spenders(view, filter)),
       partOf(() => readersOf(view)),
     ])
-  return { rejections, refusals, failedCompensations, inDoubt, overdue, waiting, hasRuns, spend, readers }
+  return { rejections, refusals, failedCompensations, inDoubt, overdue, waiting, stuck, hasRuns, spend, readers }
 }
 
 const MADE_ANEW = 'An index that this rests on is being rebuilt from the store.'

@@ -4,8 +4,12 @@ import type { EventBody } from '../../schemas/events.ts'
 import type { ParentClaim, ParentLink } from './child-run.ts'
 import type { ApprovalRules, BranchOrigin } from './run-life.ts'
 
+/** `openChild`: the run that does the work of the call, if it has not ended. */
+export type Resolve = Extract<Command, { kind: 'resolve' }> & { readonly openChild?: string }
+
 export type RunCommand =
-  | Exclude<Command, { kind: 'start' }>
+  | Exclude<Command, { kind: 'start' | 'resolve' }>
+  | Resolve
   | (Extract<Command, { kind: 'start' }> & {
       readonly origin?: BranchOrigin
       readonly parent?: ParentLink

@@ -1,7 +1,7 @@
 /** @module The decisions that settle, renew or resolve a claim (RUN-13 to RUN-17). */
 import { type CallState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
-import type { RenewCall, ResolveCall, SettleCall } from '../../schemas/requests.ts'
+import type { RenewCall, SettleCall } from '../../schemas/requests.ts'
 import { LEASE_MAX_MS } from '../../schemas/value-forms.ts'
 import { inDoubt, leaseEnded } from './calls.ts'
 import { rollbackStep } from './compensation.ts'
@@ -18,6 +18,7 @@ import {
 } from './decision.ts'
 import { isLeaseOver, leaseExpired } from './lease.ts'
 import { type Refusal, refusal } from './refusal.ts'
+import type { Resolve } from './run-command.ts'
 import { releaseOf, reservationOfOlderFence, usageDrafts } from './usage.ts'
 
 interface OnCall<Body> {
@@ -139,8 +140,14 @@ export function decideRenew(state: RunState, { callId, body }: OnCall<RenewCall>
   })
 }
 
+/** The record of the child says what became of the call: a finding beside it would give the outer run a result that the child never had. */
+function decidedByChild(callId: string, run: string): Refusal {
+  const detail = `the run ${run} does the work of this call and is open: its end decides what became of the call. Resume the outer run, or end the run ${run} instead`
+  return refusal('call-not-in-doubt', detail, { evidence: { callId, run } })
+}
+
 /** Ends the doubt about a call on the evidence of a person or process that checked. An equal repeat gets the recorded answer, another outcome is refused. */
-export function decideResolve(state: RunState, { callId, body }: OnCall<ResolveCall>, env: Env): Decision {
+export function decideResolve(state: RunState, { callId, body, openChild }: Omit<Resolve, 'kind'>, env: Env): Decision {
   const call = state.calls[safeKey(callId)]
   if (call === undefined) return refuse(noSuchCall(callId))
   const over = isLeaseOver(call, state, env)
@@ -152,6 +159,7 @@ export function decideResolve(state: RunState, { callId, body }: OnCall<ResolveC
       }),
     )
   }
+  if (openChild !== undefined) return refuse(decidedByChild(callId, openChild))
   const resolved: Draft = {
     type: 'ToolCallResolved',
     data: {

@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type InDoubt, OutcomeUnknown } from '../../src/agent/errors.ts'
+import { type InDoubt, type LedgerRefused, OutcomeUnknown } from '../../src/agent/errors.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 import { rounds } from '../support/rounds.ts'
@@ -250,6 +250,30 @@ for (const { name, open } of HOMES) {
         const last = await process().cs.recover()
         assert.equal([last.rolledBack, last.inDoubt, last.open], [[], [], []])
       }
+    },
+  )
+
+  nested(
+    'a call of a run within the run is resolved by nobody while that run is open: it ends with the run (RUN-292)',
+    async () => {
+      await using home = await open()
+      const life = (cs: Countersign) =>
+        cs.run({ id: 'r', name: 'r', whenWaiting: 'leave' }, () =>
+          cs.run({ id: 'within', name: 'inner' }, (run) => run.waitFor<string>('go')),
+        )
+      assert.is(codeOf(await rejection(life(home.process()))), 'run-waiting')
+      const [call] = await home.connection.calls('r')
+      assert.equal([call?.status, call?.tool], ['in-doubt', 'cs.run:inner'])
+      const { length } = await typesOf(home, 'r')
+      for (const found of [{ executed: true, result: 'made up' }, { executed: false }]) {
+        const resolving = home.process().resolve(String(call?.callId), { ...found, run: 'r', reason: 'I looked' })
+        const error = (await rejection(resolving)) as LedgerRefused
+        assert.equal([error.code, error.evidence.run], ['call-not-in-doubt', 'within'])
+        assert.match(error.message, /the run within .* is open/)
+      }
+      assert.is((await typesOf(home, 'r')).length, length, 'nothing is recorded')
+      await home.process().signal('within', 'go', 'gone')
+      assert.is(await life(home.process()), 'gone')
     },
   )
 

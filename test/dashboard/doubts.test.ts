@@ -52,6 +52,36 @@ test('a call in doubt is listed with its arguments, and resolved by a form that 
   assert.is((await run.types()).filter((type) => type === 'ToolCallResolved').length, 1)
 })
 
+test('a call whose run within the run is open leads to that run, and not to a form; a batch resolves it no more (HTTP-117, RUN-292)', async () => {
+  await using at = await seeded()
+  const { edge, run } = at
+  const call = await run.claimed('cs.run:inner', { key: 'inner', args: null, onUnknown: 'retry' })
+  const inner = drive(edge.inner, 'inner-1', { tenant: edge.tenant, actor: 'alice' })
+  await inner.start({ childOf: { run: 'order', callId: call, fence: 1 } })
+  ok(await run.settle(call, { unknown: { reason: 'it waits', left: true } }))
+  const olga = await signedIn(edge, { subject: 'olga' })
+  const path = `/ui/runs/order/calls/${call}/resolve`
+  for (const page of ['/ui/doubts', '/ui/runs/order']) {
+    const html = await olga.html(page)
+    assert.ok(html.includes('href="/ui/runs/inner-1"') && !html.includes(`href="${path}"`), page)
+    assert.ok(html.includes(at.path), `${page}: the other call is resolved as ever`)
+  }
+  const form = await olga.html(path)
+  assert.match(form, /its end decides how the call ended/)
+  assert.not.match(form, /id="outcome-executed"/)
+  const refused = await olga.post(path, { outcome: 'executed', reason: 'I looked' })
+  assert.is(refused.status, 409)
+  assert.match(await refused.text(), /inner-1/)
+  const body = { outcome: 'executed', result: null, evidence: {} } as const
+  const items = [{ runId: 'order', command: { kind: 'resolve', callId: call, body } }] as const
+  const caller = { tenant: edge.tenant, actor: 'alice' }
+  const [batched] = await edge.inner.ledger.executeBatch(caller, items, {})
+  assert.is(batched?.ok === false && batched.refusal.code, 'call-not-in-doubt')
+  ok(await inner.do({ kind: 'complete', body: { output: 1 } }))
+  assert.ok((await olga.html('/ui/doubts')).includes(`href="${path}"`), 'the run within has ended')
+  assert.is((await olga.post(path, { outcome: 'executed', result: '1', reason: 'inner-1 gave 1' })).status, 303)
+})
+
 test('a form that says too little, is forged, or comes under a token that may not, resolves nothing (A181)', async () => {
   await using at = await seeded()
   const { edge, run, path } = at

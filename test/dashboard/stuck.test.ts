@@ -5,7 +5,7 @@ import { signedIn } from '../support/ui-client.ts'
 
 const test = suite('dashboard: runs that are stuck')
 
-test('a run that its worker cannot carry on says why and since when, on its page and in the list, until it is left otherwise (RUN-226, HTTP-87)', async () => {
+test('a run that its worker cannot carry on says why and since when, on its page and in the list, until it is left otherwise (RUN-226, HTTP-87, HTTP-116)', async () => {
   await using edge = await testEdge()
   await edge.started('order', { after: '2026-01-01T00:00:00Z' })
   const take = async (fence: number) => {
@@ -22,6 +22,10 @@ test('a run that its worker cannot carry on says why and since when, on its page
   assert.match(page, /resume-diverged/)
   assert.match(page, /&lt;b(>|&gt;)first/)
   const { stuck } = (await bodyOf(await edge.get('/v1/runs/order'))) as { stuck?: { since: string } }
+  assert.match(page, /tried again by a worker after/)
+  const overview = await olga.html('/ui/overview')
+  assert.match(overview, /href="\/ui\/runs\/order".*could not carry it on: resume-diverged/s)
+  assert.match(overview, /href="\/ui\/runs\?stuck=true">All stuck runs/)
   const list = await olga.html('/ui/runs?stuck=true')
   assert.match(list, />stuck</)
   assert.match(list, /resume-diverged/)
@@ -30,9 +34,10 @@ test('a run that its worker cannot carry on says why and since when, on its page
   await edge.post('/v1/runs/order/leave', { because: 'waiting', runFence: fence })
   assert.not.match(await olga.html('/ui/runs/order'), /The run is stuck/)
   assert.match(await olga.html('/ui/runs?stuck=true'), /No run fits these filters/)
+  assert.match(await olga.html('/ui/overview'), /No run is stuck/)
 })
 
-test('a run that is due and that no worker takes says so in the list after a minute, with its version (HTTP-89)', async () => {
+test('a run that is due and that no worker takes says so in the list and on its page after a minute, with its version (HTTP-89, HTTP-116)', async () => {
   let aheadMs = 0
   await using edge = await testEdge({ now: () => Date.now() + aheadMs })
   await edge.started('order', { after: '2026-01-01T00:00:00Z' })
@@ -42,11 +47,14 @@ test('a run that is due and that no worker takes says so in the list after a min
   const error = { code: 'x', message: 'y' }
   await edge.post('/v1/runs/order/leave', { because: 'stuck', error, retryAfterMs: 1, runFence })
   const olga = await signedIn(edge, { subject: 'olga' })
-  assert.not.match(await olga.html('/ui/runs'), /may carry it on/)
+  for (const path of ['', '/order']) assert.not.match(await olga.html(`/ui/runs${path}`), /may carry it on/)
+  assert.match(await olga.html('/ui/runs/order'), /tried again by a worker for version .*2026-11.* after/s)
   aheadMs = 120_000
   const list = await olga.html('/ui/runs')
   assert.is(list.match(/may carry it on since/g)?.length, 1, 'the other one is left to its process')
-  assert.match(list, /a worker for version .*2026-11.* may carry it on since .*: none has/s)
+  for (const html of [list, await olga.html('/ui/runs/order')])
+    assert.match(html, /a worker for version .*2026-11.* may carry it on since .*: none has/s)
+  assert.not.match(await olga.html('/ui/runs/own'), /may carry it on/)
 })
 
 test.run()

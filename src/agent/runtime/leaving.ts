@@ -23,6 +23,8 @@ export interface Outer {
   readonly callers: readonly Caller[]
   readonly isCarried: boolean
   readonly ownRuns: Set<string>
+  /** Ids of the run and of the runs around it. */
+  readonly runs: readonly string[]
 }
 
 interface LeavingRun {

@@ -43,7 +43,11 @@ async function startWithin<Input, Output>(
       return await start({
         options: { signal, ...own, whenWaiting, ...(whenOwned !== undefined && { whenOwned }) },
         childOf: { run: session.runId, callId, fence },
-        outer: { leaving: session.leaving, callers, isCarried: session.isCarried, ownRuns: session.ownRuns },
+        outer: {
+          ...{ leaving: session.leaving, callers, runs: session.runs },
+          isCarried: session.isCarried,
+          ownRuns: session.ownRuns,
+        },
         onStarted: ({ runId }) => session.ownRuns.add(runId),
         onFailed: (outcome) => {
           ended = outcome

@@ -25,7 +25,7 @@ export interface ResolvedCall {
   readonly status: string
 }
 
-/** Throws `call-not-found`, `not-recordable`, and `LedgerRefused` (`call-not-in-doubt`). Nothing is executed: resume the run, or call `recover`. */
+/** Throws `call-not-found`, `not-recordable`, and `LedgerRefused` (`call-not-in-doubt`, also while a run within the run does the work of the call: that run is ended instead). Nothing is executed: resume the run, or call `recover`. */
 export async function resolveCall(home: Home, callId: string, resolution: Resolution): Promise<ResolvedCall> {
   const { executed, result, reason } = resolution
   const { connection, registry } = home

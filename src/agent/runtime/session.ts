@@ -104,6 +104,8 @@ export class Session {
   readonly whenOwned: RunOptions['whenOwned'] | undefined
   /** Ids of runs within this one, or within the run around it, that this process carries on. */
   readonly ownRuns: Set<string>
+  /** Ids of this run and of the runs around it. */
+  readonly runs: readonly string[]
   /** Answers of `run.patched` by scope and id, so that every caller gets the same one. */
   readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Keys of calls whose result was returned to a caller. */
@@ -163,6 +165,7 @@ export class Session {
     this.whenOwned = whenOwned
     this.ownRuns = outer?.ownRuns ?? new Set()
     this.runId = runId
+    this.runs = [...(outer?.runs ?? []), runId]
     this.startedAt = recollection?.run.startedAt ?? startedAt ?? ''
     this.registry = registry
     this.history = recollection
@@ -467,6 +470,10 @@ export class Session {
   close(): void {
     this.#closed = true
     this.order.plan()
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
   }
 
   mustBeActive(): void {

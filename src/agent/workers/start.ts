@@ -97,11 +97,25 @@ function isNoSlot(error: unknown): boolean {
   return error instanceof LedgerError && error.code === 'too-many-streams'
 }
 
-/** Resolves with the output. Throws `run-failed`, `run-rolled-back`. */
+/** Whether the code here is of this run, of a tool of it, or of a run within it, and is still going on. */
+function isWithin({ registry }: Home, runId: string): boolean {
+  const here = currentExecution()
+  if (here === undefined || here.session.registry !== registry) return false
+  const { session, undoing } = here
+  return session.runs.includes(runId) && (undoing === true || !session.isClosed)
+}
+
+/** Resolves with the output. Throws `run-failed`, `run-rolled-back`, and `recursive-call` inside of the run. */
 export async function resultOf(home: Home, runId: string, options: ResultOptions = {}): Promise<unknown> {
   checkOptions('cs.result', options, RESULT)
   if (typeof runId !== 'string' || runId === '')
     throw new AgentError('invalid-option', 'cs.result takes the id of a run, a text that is not empty')
+  if (isWithin(home, runId))
+    throw new AgentError(
+      'recursive-call',
+      `the code of the run ${runId} waits for its own result, and neither would end: use what it has, or ask outside of the run`,
+      { id: runId },
+    )
   const { connection } = home
   const { signal } = options
   signal?.throwIfAborted()

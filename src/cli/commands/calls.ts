@@ -6,7 +6,9 @@ import { asking, limitFlag } from './asking.ts'
 export function callsCommands(program: CliCommand): void {
   const group = program.command('calls').description('list calls without an outcome; say how one in doubt ended')
   asking(group.command('list'))
-    .description('calls without an outcome, of all runs, newest run first')
+    .description(
+      'calls without an outcome, of all runs, newest run first; one with a child ends with that run, once it is over',
+    )
     .flags(
       flag('--in-doubt', 'only those whose outcome is recorded as not known'),
       flag('--overdue', 'only those that are claimed and whose lease is over'),

@@ -6,6 +6,7 @@ import { mayOpen } from '../../access/check-access.ts'
 import type { OpenCalls, Unsettled } from '../../ledger/ledger.ts'
 import { seeOther } from '../answer.tsx'
 import { plural } from '../format.ts'
+import { openChildren } from '../open-child.ts'
 import { orRefused, pageRoute, type View } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
 import { type Taken, TakenAnswer } from '../parts/taken-answer.tsx'
@@ -67,7 +68,10 @@ export const doubtsPage = pageRoute({
     const { after, of = after === undefined ? undefined : 'in-doubt', resolved } = query
     const shown: readonly Unsettled[] = of === undefined ? ['in-doubt', 'overdue'] : [of]
     const lists: Listed[] = []
-    for (const each of shown) lists.push({ of: each, ...(await readList(view, each, after)) })
+    for (const each of shown) {
+      const list = await readList(view, each, after)
+      lists.push({ of: each, ...list, within: await openChildren(view, list.items as readonly JsonObject[]) })
+    }
     const unreadable = new Map(lists.flatMap((list) => list.unreadable ?? []).map((run) => [run.runId, run]))
     return {
       title: 'Calls in doubt or overdue',
@@ -91,6 +95,8 @@ export const doubtsPage = pageRoute({
 
 interface Listed extends OpenCalls {
   readonly of: Unsettled
+  /** Open runs that do the work of a call, by the id of the call. */
+  readonly within: ReadonlyMap<string, string>
 }
 
 async function readList(
@@ -141,7 +147,7 @@ function CallList({ list, isFirst }: { readonly list: Listed; readonly isFirst: 
           : `${total.isLeast === true ? 'At least ' : ''}${plural(total.calls, 'call')} ${what}`}
       </h2>
       <p class="muted">{about}</p>
-      {items.length > 0 && <DoubtTable items={items} />}
+      {items.length > 0 && <DoubtTable items={items} within={list.within} />}
       {items.length === 0 && (
         <div class="empty">
           <p class="empty-title">{isFirst && place === undefined ? none : 'None among these runs'}</p>
@@ -159,7 +165,7 @@ function CallList({ list, isFirst }: { readonly list: Listed; readonly isFirst: 
   )
 }
 
-function DoubtTable({ items }: { readonly items: readonly JsonObject[] }) {
+function DoubtTable({ items, within }: Pick<Listed, 'items' | 'within'>) {
   return (
     <div class="table-scroll">
       <table class="listed">
@@ -176,7 +182,7 @@ function DoubtTable({ items }: { readonly items: readonly JsonObject[] }) {
         </thead>
         <tbody>
           {items.map((item) => (
-            <DoubtRow item={item} />
+            <DoubtRow item={item} within={within.get(String(item.callId))} />
           ))}
         </tbody>
       </table>
@@ -184,7 +190,7 @@ function DoubtTable({ items }: { readonly items: readonly JsonObject[] }) {
   )
 }
 
-function DoubtRow({ item }: { readonly item: JsonObject }) {
+function DoubtRow({ item, within }: { readonly item: JsonObject; readonly within: string | undefined }) {
   const { runId, run, callId, tool, args = null, since, phase, agent, onUnknown } = item
   return (
     <tr>
@@ -218,13 +224,23 @@ function DoubtRow({ item }: { readonly item: JsonObject }) {
         )}
       </td>
       <td>
-        <a class="button" href={resolvePath(String(runId), String(callId))}>
-          Resolve
-          <span class="visually-hidden">
-            {' '}
-            the call of <Data text={String(tool)} />
-          </span>
-        </a>
+        {within === undefined ? (
+          <a class="button" href={resolvePath(String(runId), String(callId))}>
+            Resolve
+            <span class="visually-hidden">
+              {' '}
+              the call of <Data text={String(tool)} />
+            </span>
+          </a>
+        ) : (
+          <>
+            ends with{' '}
+            <a href={runPath(within)}>
+              <Data text={within} />
+            </a>
+            , the run within it, which is open
+          </>
+        )}
       </td>
     </tr>
   )

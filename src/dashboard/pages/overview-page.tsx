@@ -32,7 +32,7 @@ import {
   withQuery,
 } from '../paths.ts'
 import type { Row } from '../run-row.ts'
-import { clipped } from '../visible.ts'
+import { clipped, visibleText } from '../visible.ts'
 
 const DAY_MS = 86_400_000
 const PERIODS = [
@@ -239,7 +239,12 @@ function CompensationCard({ found, since }: { readonly found: Overview['failedCo
   )
 }
 
-function UnsettledCard({ inDoubt, overdue, waiting }: Pick<Overview, 'inDoubt' | 'overdue' | 'waiting'>) {
+function UnsettledCard({
+  inDoubt,
+  overdue,
+  stuck,
+  waiting,
+}: Pick<Overview, 'inDoubt' | 'overdue' | 'stuck' | 'waiting'>) {
   return (
     <QuestionCard
       title="What is in doubt, overdue or waiting?"
@@ -258,6 +263,17 @@ function UnsettledCard({ inDoubt, overdue, waiting }: Pick<Overview, 'inDoubt' |
       />
       <p>
         <a href={withQuery(RUNS, { overdue: 'true' })}>All overdue runs</a>
+      </p>
+      <h3>Stuck</h3>
+      <PartList
+        part={stuck}
+        none="No run is stuck."
+        row={(row) => (
+          <RunLine row={row} text={`its worker could not carry it on: ${visibleText(row.stuck?.code ?? '')}`} />
+        )}
+      />
+      <p>
+        <a href={withQuery(RUNS, { stuck: 'true' })}>All stuck runs</a>
       </p>
       <h3>Waiting</h3>
       <PartList

@@ -6,12 +6,13 @@ import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import { parseStrictText } from '../../signing/strict-json.ts'
 import { seeOther } from '../answer.tsx'
+import { openChildren } from '../open-child.ts'
 import { orRefused, type Page, pageRoute, type View } from '../page.ts'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Data } from '../parts/data.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { JsonView } from '../parts/json-view.tsx'
-import { DOUBTS, resolvePath, withQuery } from '../paths.ts'
+import { DOUBTS, resolvePath, runPath, withQuery } from '../paths.ts'
 
 const PATH = '/runs/:run/calls/:call/resolve'
 const NO_QUERY = z.object({})
@@ -65,11 +66,12 @@ async function shown(view: View, fault?: Fault): Promise<Page> {
   const callId = c.req.param('call') ?? ''
   const mayRead = mayOpen(READ_PAYLOADS, caller, run)
   const call: JsonObject = mayRead ? orRefused(await deps.ledger.call(caller, run, callId)) : { callId }
+  const within = (await openChildren(view, [call])).get(callId)
   return {
     title: 'Resolve a call in doubt',
     nav: 'doubts',
     status: fault?.status ?? 200,
-    body: <Body view={view} call={call} fault={fault?.text} />,
+    body: <Body view={view} call={call} fault={fault?.text} within={within} />,
   }
 }
 
@@ -77,14 +79,18 @@ function Body({
   view,
   call,
   fault,
+  within,
 }: {
   readonly view: View
   readonly call: JsonObject
   readonly fault: string | undefined
+  /** The open run that does the work of the call. */
+  readonly within: string | undefined
 }) {
   const { run, caller } = view
   const { callId, tool, args, status, overdue, unknown, resolved } = call
-  const isOpen = status === undefined || status === 'in-doubt' || overdue === true
+  const isUnsettled = status === undefined || status === 'in-doubt' || overdue === true
+  const isOpen = isUnsettled && within === undefined
   return (
     <>
       <Crumbs run={run} here="A call in doubt" />
@@ -112,6 +118,15 @@ function Body({
           <h2 id="resolved-title">How it was resolved</h2>
           <JsonView value={resolved} />
         </section>
+      )}
+      {isUnsettled && within !== undefined && (
+        <p class="notice">
+          The run{' '}
+          <a href={runPath(within)}>
+            <Data text={within} />
+          </a>{' '}
+          does the work of this call and is open: its end decides how the call ended. End that run instead.
+        </p>
       )}
       {isOpen && mayOpen(WRITE_RUNS, caller, run) && <ResolveForm view={view} callId={String(callId)} />}
       {isOpen && !mayOpen(WRITE_RUNS, caller, run) && (

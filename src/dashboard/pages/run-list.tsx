@@ -10,6 +10,7 @@ import { Chips } from '../parts/chips.tsx'
 import { Actor, Badge, Data, Time } from '../parts/data.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
 import { NoRunsYet } from '../parts/no-runs-yet.tsx'
+import { isLate, NotTaken } from '../parts/not-taken.tsx'
 import { PeriodChips, PeriodFields } from '../parts/period-fields.tsx'
 import { StatusBadge } from '../parts/status-badge.tsx'
 import { TextField } from '../parts/text-field.tsx'
@@ -216,11 +217,6 @@ function RunTable({ rows, lost, asOf, nowMs }: TableProps) {
   )
 }
 
-/** A worker with room takes a run within moments: if none has, those of its name and version are full, or none is running. */
-const LATE_MS = 60_000
-
-const isLate = ({ dueAt }: Row, nowMs: number): boolean => dueAt !== undefined && Date.parse(dueAt) + LATE_MS < nowMs
-
 interface RowProps {
   readonly row: Row
   readonly asOf: string | undefined
@@ -247,7 +243,11 @@ function RunRow({ row, asOf, isLost, isLate }: RowProps) {
         <StatusBadge {...row} lost={isLost} />
         <CaptureBadge run={row} />
         {row.stuck !== undefined && <StuckSince stuck={row.stuck} />}
-        {isLate && <NotTaken dueAt={row.dueAt} version={row.version} />}
+        {isLate && (
+          <span class="muted sub">
+            <NotTaken dueAt={row.dueAt} version={row.version} />
+          </span>
+        )}
         {row.waiting > 0 && <span class="muted sub">{plural(row.waiting, 'open wait')}</span>}
       </td>
       <td data-label="Refused">
@@ -287,18 +287,6 @@ function RunRow({ row, asOf, isLost, isLate }: RowProps) {
 const StuckSince = ({ stuck: { code, since } }: { readonly stuck: NonNullable<Row['stuck']> }) => (
   <span class="muted sub">
     <Data text={code} /> since <Time time={since} />
-  </span>
-)
-
-const NotTaken = ({ dueAt = '', version }: Pick<Row, 'dueAt' | 'version'>) => (
-  <span class="muted sub">
-    a worker{' '}
-    {version !== undefined && (
-      <>
-        for version <Data text={version} />{' '}
-      </>
-    )}
-    may carry it on since <Time time={dueAt} />: none has
   </span>
 )
 

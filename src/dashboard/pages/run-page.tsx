@@ -2,15 +2,18 @@
 import { z } from 'zod'
 import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
+import { withTimeout } from '../../resources/with-timeout.ts'
 import { count, lasted } from '../format.ts'
 import { type Moment, MomentQuery, runThen } from '../moment.ts'
+import { openChildren } from '../open-child.ts'
 import { pageRoute, type View } from '../page.ts'
 import { AsItWas, MomentForm } from '../parts/as-it-was.tsx'
 import { Badge, Data } from '../parts/data.tsx'
 import { EventTable } from '../parts/event-table.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
+import { isLate } from '../parts/not-taken.tsx'
 import { RunHead } from '../parts/run-head.tsx'
-import { RunNotices } from '../parts/run-notices.tsx'
+import { type Attention, RunNotices } from '../parts/run-notices.tsx'
 import { StepTable } from '../parts/step-table.tsx'
 import { auditPath, eventPath, livePath, ofLog, type RunPlace, runPath, withQuery } from '../paths.ts'
 import { layoutPicture } from '../picture/layout.ts'
@@ -18,7 +21,7 @@ import { Legend } from '../picture/legend.tsx'
 import { Overview } from '../picture/overview.tsx'
 import { RunPicture } from '../picture/run-picture.tsx'
 import { isDamaged } from '../read-event.ts'
-import type { Run } from '../run-row.ts'
+import { type Row, type Run, rowOf, unsettledOf } from '../run-row.ts'
 import { type EventRow, eventRows } from '../story/event-rows.ts'
 import { storyFor } from '../story/story-cache.ts'
 import type { RunStory } from '../story/story-parts.ts'
@@ -53,16 +56,48 @@ export const runPage = pageRoute({
     const window = windowOf(view.query.from, run.revision)
     const isPast = moment !== undefined
     const story = await storyFor(deps, caller, { run: runId, revision: run.revision, window, isPast })
+    const attention = isPast ? NOTHING_MORE : await attentionOf(view, run)
     const rows = await eventRows(deps.ledger, caller, { run: runId, story, ...window })
     return {
       title: run.runId,
       nav: 'runs',
       // A view of the past does not change.
       scripts: ['picture.js', ...(isPast ? [] : ['live.js']), 'event-detail.js', 'zones.js'],
-      body: <RunBody {...{ view, run, moment, last, story, window, rows, place }} />,
+      body: <RunBody {...{ view, run, moment, last, story, window, rows, place, attention }} />,
     }
   },
 })
+
+const NOTHING_MORE: Attention = { openChildren: new Map() }
+
+/** What other runs, and the list of runs, say of a run that is open now. */
+async function attentionOf(view: View, run: Run): Promise<Attention> {
+  if (run.status !== 'open') return NOTHING_MORE
+  const { inDoubt, overdue } = unsettledOf(run)
+  const unsettled = new Set([...inDoubt, ...overdue].map(({ callId }) => callId))
+  const calls = run.children.filter(({ callId }) => unsettled.has(callId))
+  const children = await openChildren(
+    view,
+    calls.map(({ callId, run: child }) => ({ callId, child })),
+  )
+  const row = await lateRow(view, run)
+  return { openChildren: children, ...(row && { notTaken: row }) }
+}
+
+/** The row of a run that is due and that no worker has taken. A list that is behind, or is being made again, says nothing. */
+async function lateRow({ caller, deps }: View, { runId, name, startedAt }: Run): Promise<Row | undefined> {
+  if (caller.run !== undefined) return undefined
+  // The list is ordered by the start: this reads the runs of one millisecond.
+  const until = new Date(Date.parse(startedAt) + 1).toISOString()
+  const listing = deps.ledger.listRuns(caller, { name, status: 'open', since: startedAt, until, limit: SAME_START_MAX })
+  const listed = await withTimeout(listing, LIST_WAIT_MS, () => new Error('late')).catch(() => undefined)
+  const row = listed?.items.map(rowOf).find((each) => each.runId === runId)
+  return row !== undefined && isLate(row, deps.now()) ? row : undefined
+}
+
+/** Runs of one name that began in the same millisecond. */
+const SAME_START_MAX = 200
+const LIST_WAIT_MS = 1_000
 
 /** The newest events by default. */
 function windowOf(from: number | undefined, revision: number): { readonly from: number; readonly to: number } {
@@ -80,9 +115,10 @@ interface BodyProps {
   readonly window: { readonly from: number; readonly to: number }
   readonly rows: readonly EventRow[]
   readonly place: string | undefined
+  readonly attention: Attention
 }
 
-function RunBody({ view, run, moment, last, story, window, rows, place }: BodyProps) {
+function RunBody({ view, run, moment, last, story, window, rows, place, attention }: BodyProps) {
   const { limits, currency } = run.budget
   const { scale } = view.query
   const picture = layoutPicture(story, { window, scale, limits })
@@ -95,7 +131,7 @@ function RunBody({ view, run, moment, last, story, window, rows, place }: BodyPr
       {moment === undefined && <LiveStatus />}
       <div id="live" {...(moment === undefined && { 'data-live': withQuery(livePath(run.runId), { after: place }) })}>
         <RunHead run={run} caller={view.caller} csrf={view.session.csrf} />
-        <RunNotices run={run} story={story} />
+        <RunNotices run={run} story={story} {...attention} />
         <section aria-labelledby="picture-title">
           <div class="section-head">
             <h2 id="picture-title">What happened</h2>
@@ -201,7 +237,7 @@ function ToolTable({ run, story }: { readonly run: RunPlace; readonly story: Run
           </thead>
           <tbody>
             {tools.slice(0, TOOLS_SHOWN).map((tool) => (
-              <Row run={run} tool={tool} />
+              <ToolRow run={run} tool={tool} />
             ))}
           </tbody>
         </table>
@@ -211,7 +247,7 @@ function ToolTable({ run, story }: { readonly run: RunPlace; readonly story: Run
   )
 }
 
-function Row({ run, tool: { tool, calls, medianMs, longest, ...became } }: { run: RunPlace; tool: ToolTimes }) {
+function ToolRow({ run, tool: { tool, calls, medianMs, longest, ...became } }: { run: RunPlace; tool: ToolTimes }) {
   return (
     <tr>
       <th scope="row">

@@ -1,9 +1,10 @@
 /** @module Facts of a run that need attention: refused handoffs, calls in doubt, and calls that a rollback could not undo. */
 import { money, plural } from '../format.ts'
-import { eventPath, refusalPath, resolvePath, suspectsPath } from '../paths.ts'
-import { type Run, unsettledOf } from '../run-row.ts'
+import { eventPath, refusalPath, resolvePath, runPath, suspectsPath } from '../paths.ts'
+import { type Row, type Run, unsettledOf } from '../run-row.ts'
 import type { Mark, RunStory, Span } from '../story/story-parts.ts'
 import { Data, Time } from './data.tsx'
+import { NotTaken } from './not-taken.tsx'
 import { Stuck, Waits } from './run-waits.tsx'
 
 /** Newest first; the picture shows all. */
@@ -11,13 +12,28 @@ const REFUSALS_SHOWN = 5
 /** The run's page of suspects lists all. */
 const SUSPECTS_SHOWN = 5
 
-export function RunNotices({ run, story }: { readonly run: Run; readonly story: RunStory }) {
+/** What is not in the state of the run itself. */
+export interface Attention {
+  /** Open runs within this one that do the work of a call, by the id of the call. */
+  readonly openChildren: ReadonlyMap<string, string>
+  /** The run is due, and no worker has taken it. */
+  readonly notTaken?: Row
+}
+
+type NoticesProps = Attention & { readonly run: Run; readonly story: RunStory }
+
+export function RunNotices({ run, story, openChildren, notTaken }: NoticesProps) {
   const rejected = story.marks.filter(({ kind }) => kind === 'rejected')
   const shown = rejected.slice(-REFUSALS_SHOWN).reverse()
-  const { inDoubt: doubtful, overdue } = unsettledOf(run)
+  const { inDoubt, overdue: late } = unsettledOf(run)
+  const ownOf = (calls: Run['openCalls']) => calls.filter(({ callId }) => !openChildren.has(callId))
+  const [doubtful, overdue] = [ownOf(inDoubt), ownOf(late)]
   const standing = story.spans.filter((span) => isLeftStanding(span, story))
   const { waiting, heldSignals, suspectsTotal, stuck } = run
-  const quiet = waiting.length + heldSignals.length === 0 && (suspectsTotal ?? stuck) === undefined
+  const quiet =
+    waiting.length + heldSignals.length === 0 &&
+    (suspectsTotal ?? stuck ?? notTaken) === undefined &&
+    openChildren.size === 0
   if (quiet && [shown, standing, doubtful, overdue].every((each) => each.length === 0)) return null
   return (
     <section aria-label="What needs a look" class="notices">
@@ -37,10 +53,37 @@ export function RunNotices({ run, story }: { readonly run: Run; readonly story: 
       <OpenSuspects run={run} />
       <NotUndone run={run} spans={standing} story={story} />
       <OpenCalls run={run} story={story} calls={doubtful} what="outcome is not known: someone has to resolve it" />
+      <WithinRuns runs={[...openChildren.values()]} />
       <Stuck run={run} />
+      {notTaken !== undefined && (
+        <div class="notice notice-warn">
+          <h2>
+            The run is due: <NotTaken {...notTaken} />
+          </h2>
+        </div>
+      )}
       <Waits run={run} />
       <OpenCalls run={run} story={story} calls={overdue} what="lease is over and no outcome was recorded" />
     </section>
+  )
+}
+
+/** Nobody resolves their calls: they end with these runs (RUN-292). */
+function WithinRuns({ runs }: { readonly runs: readonly string[] }) {
+  if (runs.length === 0) return null
+  return (
+    <div class="notice">
+      <h2>{plural(runs.length, 'call')}: its run within this one is open, and decides how it ends</h2>
+      <ul>
+        {runs.map((runId) => (
+          <li>
+            <a class="strong" href={runPath({ runId })}>
+              <Data text={runId} />
+            </a>
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }
 

@@ -3,6 +3,7 @@ import { plural } from '../format.ts'
 import { approvalPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import { Data, Time } from './data.tsx'
+import { WorkerFor } from './not-taken.tsx'
 
 export function Waits({ run }: { readonly run: Run }) {
   const { waiting, heldSignals } = run
@@ -68,7 +69,8 @@ export function Stuck({ run }: { readonly run: Run }) {
         : <Data text={stuck.message} />
       </p>
       <p class="muted">
-        It is tried again after <Time time={stuck.until} />, when something comes for it, or at once with{' '}
+        It is tried again by a <WorkerFor version={run.version} /> after <Time time={stuck.until} />, when something
+        comes for it, or at once with{' '}
         <code>
           countersign runs retry <Data text={run.runId} />
         </code>

@@ -1,9 +1,11 @@
 /** @module Prepares commands for the write path: limits of the token, the id of a new run, branches, batches. */
 
+import { safeKey } from '../../../projections/run-state.ts'
 import type { AnswerTo } from '../../../schemas/answers/commands.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
 import { asAgent, commandRefusal } from '../../access/check-access.ts'
 import type { Refusal } from '../../domain/refusal.ts'
+import type { Resolve, RunCommand } from '../../domain/run-command.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import { runIdFromKey } from '../../signing/request-mark.ts'
 import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '../ledger.ts'
@@ -53,8 +55,23 @@ function executeOne(
   const id = command.kind === 'start' ? startedId(caller, { body: command.body, info, newId }) : runId
   const outside = commandRefusal(caller, id, command)
   if (outside !== undefined) return Promise.resolve(refused(outside))
+  if (command.kind === 'resolve')
+    return withChild(deps, caller, { runId, command }).then((resolve) => write.execute(caller, runId, resolve, info))
   const apart = startApart(deps, caller, { runId: id, command, info })
   return apart ?? write.execute(caller, id, asAgent(caller, command), info)
+}
+
+/** The resolution, and the run that does the work of its call if that is open; a token that is bound to the outer run is told, too. */
+async function withChild(
+  { queries }: Pick<CommandDeps, 'queries'>,
+  { run: _, ...caller }: Caller,
+  { runId, command }: { readonly runId: string; readonly command: Extract<Command, { kind: 'resolve' }> },
+): Promise<Resolve> {
+  const child = await queries.read(caller, runId, ({ children }) => children[safeKey(command.callId)])
+  if (!child.ok || child.value === undefined) return command
+  const { value: openChild } = child
+  const isOpen = await queries.read(caller, openChild, ({ status }) => status === 'open')
+  return isOpen.ok && isOpen.value ? { ...command, openChild } : command
 }
 
 interface Request {
@@ -124,15 +141,39 @@ function outsideOf(caller: Caller, { runId, command }: BatchItem, stopped: Set<s
 async function inOrder(
   deps: CommandDeps,
   caller: Caller,
-  of: { readonly runId: string; readonly commands: readonly { command: Command; info: RequestInfo }[] },
+  of: { readonly runId: string; readonly commands: readonly Item<Command>[] },
 ): Promise<readonly Outcome[]> {
   const { runId, commands } = of
   const [first, ...rest] = commands
   if (first === undefined) return []
   const start = startApart(deps, caller, { runId, ...first })
-  if (start === undefined) return deps.write.executeInOrder(caller, runId, commands)
+  const inTurn = (items: typeof commands): Promise<Outcome[]> => {
+    const execute = (each: readonly Item<RunCommand>[]) => deps.write.executeInOrder(caller, runId, each)
+    const prepared = withChildren(deps, caller, { runId, items })
+    return prepared instanceof Promise ? prepared.then(execute) : execute(prepared)
+  }
+  if (start === undefined) return inTurn(commands)
   const started = await start
-  return [started, ...(await deps.write.executeInOrder(caller, runId, rest))]
+  return [started, ...(await inTurn(rest))]
+}
+
+interface Item<C> {
+  readonly command: C
+  readonly info: RequestInfo
+}
+
+function withChildren(
+  deps: CommandDeps,
+  caller: Caller,
+  { runId, items }: { readonly runId: string; readonly items: readonly Item<Command>[] },
+): readonly Item<RunCommand>[] | Promise<readonly Item<RunCommand>[]> {
+  if (items.every(({ command }) => command.kind !== 'resolve')) return items
+  return Promise.all(
+    items.map(async ({ command, info }) => ({
+      command: command.kind === 'resolve' ? await withChild(deps, caller, { runId, command }) : command,
+      info,
+    })),
+  )
 }
 
 /**

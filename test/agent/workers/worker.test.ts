@@ -381,5 +381,27 @@ for (const kind of ['in process', 'over HTTP'] as const) {
     assert.is(await within(cs.result('r'), 'the run'), 'gone')
   })
 
+  test('the result of a run is refused inside of it, of a tool of it and of a run within it, and given elsewhere (RUN-293)', async () => {
+    await using at = await place(kind)
+    const cs = at.process()
+    const asked: unknown[] = []
+    const ask = async (): Promise<unknown> => {
+      const signal = AbortSignal.timeout(5_000)
+      return asked.push(await cs.result('r', { signal }).catch((error) => error.code))
+    }
+    const tool = cs.tool(ask, { name: 'ask', compensate: 'not-needed' })
+    const order = async (run: Run) => {
+      if (run.id !== 'r') return cs.result('r')
+      await ask()
+      await tool()
+      await cs.run({ name: 'inner' }, ask)
+      return 'done'
+    }
+    await using _ = cs.worker({ ...QUICK, runs: { order }, concurrency: 2 })
+    for (const id of ['other', 'r']) await cs.start('order', null, { id })
+    assert.is(await within(cs.result('other'), 'the run that waits for it'), 'done')
+    assert.equal(asked, ['recursive-call', 'recursive-call', 'recursive-call'])
+  })
+
   test.run()
 }
