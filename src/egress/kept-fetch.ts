@@ -24,7 +24,7 @@ const OF_FETCH = Symbol.for('undici.globalDispatcher.1')
 const OF_REQUEST = Symbol.for('undici.globalDispatcher.2')
 const globals = globalThis as { [OF_FETCH]?: object; [OF_REQUEST]?: Dispatcher }
 /** By a name that bundlers do not follow: a program without the package is no larger for it. */
-const PACKAGE: string = 'undici'
+const PACKAGE = ['undici'].join()
 const OK = 200
 const REDIRECT = 300
 const REFUSED = 400

@@ -118,7 +118,7 @@ function addNumbers(members: readonly Json[], found: Set<number>): void {
   }
 }
 
-const COUNTS: ReadonlySet<string> = new Set(['count', 'counts', 'number', 'num', 'total'])
+const COUNTS: ReadonlySet<string> = new Set(['count', 'counts', 'num', 'total'])
 
 function saysCount(words: readonly string[]): boolean {
   return words.some((word) => COUNTS.has(word))

@@ -22,7 +22,7 @@ interface Kept {
 
 const KEPT = 'countersignTablesOfTest'
 const PARTS = ['schemas', 'projections', 'src']
-const TABLE = /^const (\w+) = new (?:Set|Map)\((?!\))/gm
+const TABLE = /^(?:export )?const (\w+) = new (?:Set|Map)\((?!\))/gm
 /** Some tables are filled after they were made. */
 const FILLED = /^const ([A-Z]\w*) = new Map\(\);/gm
 const MEMO = /^const ([a-z]\w*) = new Map\(\);/gm

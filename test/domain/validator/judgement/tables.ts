@@ -99,8 +99,8 @@ const TABLES: readonly Table[] = [
   },
   {
     table: 'explained/weak COUNTS',
-    words: 'count counts number num total',
-    said: (word) => [[{ job: { [word]: 2, beds: ['a1', 'b2'] } }, { job: { [word]: 9, beds: ['a1', 'b2', 'c3'] } }]],
+    words: 'count counts num total',
+    said: (word) => [[{ job: { [word]: 2, beds: [4, 7] } }, { job: { [word]: 9, beds: [4, 7, 9] } }]],
   },
   {
     table: 'lists/match-objects TIMES',
