@@ -19,6 +19,9 @@ const STEPS = 20
 const PAYLOAD = 'x'.repeat(900)
 const CLIENTS = [1, 16, 64] as const
 const CREATED = 300
+/** A commit takes at most twice a raw one; the SDK costs at most a quarter more than the requests by themselves. */
+const TWICE_RAW = 0.5
+const SDK_COST = 1.25
 
 /** Runs one run of 20 steps. */
 type RunOne = (id: string) => Promise<unknown>
@@ -27,6 +30,8 @@ interface Load {
   readonly name: string
   readonly commits: number
   readonly run: RunOne
+  /** Of the raw rate. */
+  readonly target: number
 }
 
 const NAMES = ['in process', 'in process pure', 'http', 'sdk http', 'sdk http pure'] as const
@@ -43,11 +48,11 @@ async function open(options: BenchOptions): Promise<Bench> {
   const remote = connect({ url: server.url, token })
   const agent = new Agent({ connections: Math.max(...CLIENTS) })
   const loads: readonly Load[] = [
-    { name: 'in process', commits: 2, run: runsOf(embedded, false) },
-    { name: 'in process pure', commits: 1, run: runsOf(embedded, true) },
-    { name: 'http', commits: 2, run: plainRuns(agent, { url: server.url, token }) },
-    { name: 'sdk http', commits: 2, run: runsOf(remote, false) },
-    { name: 'sdk http pure', commits: 1, run: runsOf(remote, true) },
+    { name: 'in process', commits: 2, run: runsOf(embedded, false), target: TWICE_RAW },
+    { name: 'in process pure', commits: 1, run: runsOf(embedded, true), target: TWICE_RAW },
+    { name: 'http', commits: 2, run: plainRuns(agent, { url: server.url, token }), target: TWICE_RAW },
+    { name: 'sdk http', commits: 2, run: runsOf(remote, false), target: TWICE_RAW / SDK_COST },
+    { name: 'sdk http pure', commits: 1, run: runsOf(remote, true), target: TWICE_RAW / SDK_COST },
   ]
   const wanted = loads.flatMap((load) =>
     CLIENTS.map((clients) => ({ ...load, clients, id: `steps ${load.name} ${clients}` })).filter(
@@ -72,12 +77,13 @@ async function open(options: BenchOptions): Promise<Bench> {
       }
     },
     rows: () =>
-      wanted.map(({ id, name, clients, commits }) =>
+      wanted.map(({ id, name, clients, commits, target }) =>
         ratioRow(samples, {
           id,
           what: `steps ${name.replace('pure', 'without effects')}, ${clients} clients ÷ raw, ${commits} commits a step`,
           unit: 'steps/s',
           over: [id, `raw ${id}`],
+          target,
         }),
       ),
     [Symbol.asyncDispose]: async () => {
