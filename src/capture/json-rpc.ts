@@ -53,6 +53,7 @@ export const OWN_ID = 'countersign-ask-'
 
 export const PARSE_ERROR = -32_700
 export const INVALID_REQUEST = -32_600
+export const METHOD_NOT_FOUND = -32_601
 export const INVALID_PARAMS = -32_602
 
 const PASSES: HostLine = { kind: 'passes' }
@@ -194,7 +195,12 @@ export function resultLine(id: RequestId, result: Json): string {
 }
 
 export function errorLine(id: RequestId | null, code: number, message: string, data?: JsonObject): string {
-  return messageLine({ id, error: { code, message: `countersign: ${message}`, ...(data && { data }) } })
+  return messageLine(errorOf(id, code, message, data))
+}
+
+/** The members of an answer that is an error, without `jsonrpc`. */
+export function errorOf(id: RequestId | null, code: number, message: string, data?: JsonObject): JsonObject {
+  return { id, error: { code, message: `countersign: ${message}`, ...(data && { data }) } }
 }
 
 export function messageLine(message: object): string {

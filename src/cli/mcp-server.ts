@@ -2,7 +2,7 @@
 import { isJsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
 import { PARSE_ERROR } from '../capture/json-rpc.ts'
 import { rawLines, wholeLine } from '../capture/lines.ts'
-import { answerMcp, failed } from '../capture/mcp-server/mcp-server.ts'
+import { answerMcp, failed, toolsOnce } from '../capture/mcp-server/mcp-server.ts'
 import { packageVersion } from '../settings/package-version.ts'
 import { openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
@@ -15,7 +15,8 @@ const LINE_MAX_BYTES = 1024 * 1024
 export async function mcpServer(args: Arguments): Promise<number> {
   const version = packageVersion()
   await using api = await openApi(args, { endless: true })
-  const reads = { json: (path: string) => api.get(path), text: (path: string) => api.note(path) }
+  const tools = toolsOnce()
+  const ledger = { json: (path: string) => api.get(path), text: (path: string) => api.note(path) }
   const open = new Set<Promise<void>>()
   for await (const line of rawLines(process.stdin, LINE_MAX_BYTES)) {
     const text = wholeLine(line).toString('utf8').trim()
@@ -23,7 +24,7 @@ export async function mcpServer(args: Arguments): Promise<number> {
     const message = parseJsonOrUndefined(text)
     const work = (async () => {
       const answer = isJsonObject(message)
-        ? await answerMcp(message, reads, version)
+        ? await answerMcp(message, { ledger, tools, version })
         : failed(null, PARSE_ERROR, 'the line is no JSON object')
       if (answer !== undefined) process.stdout.write(jsonLine(answer))
     })()

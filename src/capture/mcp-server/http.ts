@@ -1,8 +1,8 @@
 /** @module The MCP server at `/mcp`: one request, one answer, no sessions; every read passes through the application under the caller's token. */
 import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { requestIdOf, revisionOf } from '../http/revision.ts'
-import { INVALID_REQUEST, PARSE_ERROR } from '../json-rpc.ts'
-import { answerMcp, failed } from './mcp-server.ts'
+import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR } from '../json-rpc.ts'
+import { answerMcp, failed, toolsOnce } from './mcp-server.ts'
 import type { LedgerReads } from './tools.ts'
 
 interface McpReadAsked {
@@ -15,8 +15,9 @@ interface McpReadAsked {
 
 const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
-/** `origins`: pages that may ask, in addition to the server's own. */
+/** `origins`: those of pages that may ask. */
 export function mcpReads(version: string, origins: readonly string[]): (asked: McpReadAsked) => Promise<Response> {
+  const tools = toolsOnce()
   return async ({ method, headers, body, ledger }) => {
     const origin = headers.get('origin')
     // A page of another site could reach this server through a browser (DNS rebinding).
@@ -26,21 +27,13 @@ export function mcpReads(version: string, origins: readonly string[]): (asked: M
     const message = parseJsonOrUndefined(body)
     if (!isJsonObject(message)) return answer(400, failed(null, PARSE_ERROR, 'the body is no JSON object'))
     const revision = revisionOf(headers, message)
-    if (!revision.ok) {
-      const { error, ...rest } = failed(requestIdOf(message), revision.code, revision.message)
-      return answer(400, {
-        ...rest,
-        error: { ...(error as JsonObject), ...(revision.data && { data: revision.data }) },
-      })
-    }
-    const found = await answerMcp(message, readsOver(ledger, headers), version)
+    if (!revision.ok) return answer(400, failed(requestIdOf(message), revision.code, revision.message, revision.data))
+    const found = await answerMcp(message, { ledger: readsOver(ledger, headers), tools, version })
     if (found === undefined) return new Response(null, { status: 202 })
     const isUnknown = isJsonObject(found.error) && found.error.code === METHOD_NOT_FOUND
     return answer(isUnknown && revision.isStateless ? 404 : 200, found)
   }
 }
-
-const METHOD_NOT_FOUND = -32_601
 
 function answer(status: number, message: JsonObject, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(message), { status, headers: { ...JSON_HEADERS, ...headers } })

@@ -1,10 +1,9 @@
 /** @module An MCP server over a ledger: read-only tools, under the token of whoever asks. Both revisions: with `initialize` (to 2025-11-25), and without. */
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import { requestIdOf, STATELESS, WITH_SESSIONS } from '../http/revision.ts'
-import { INVALID_PARAMS, INVALID_REQUEST } from '../json-rpc.ts'
+import { errorOf, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, type RequestId } from '../json-rpc.ts'
 import { type LedgerReads, type ReadTool, readTools } from './tools.ts'
 
-const METHOD_NOT_FOUND = -32_601
 const LATEST_WITH_SESSIONS = WITH_SESSIONS.at(-1) ?? STATELESS
 const CAPABILITIES: JsonObject = { tools: {} }
 const INSTRUCTIONS =
@@ -12,11 +11,20 @@ const INSTRUCTIONS =
 /** What does not change while a server runs, and is the same for every caller of one token. */
 const CACHED: JsonObject = { ttlMs: 0, cacheScope: 'private' }
 
-/** The answer to a message; undefined if it asks for none. `version`: that of this program. */
+type Tools = (ledger: LedgerReads) => Promise<ReadonlyMap<string, ReadTool>>
+
+interface McpLedger {
+  readonly ledger: LedgerReads
+  /** As `toolsOnce` makes them, kept for the ledger. */
+  readonly tools: Tools
+  /** That of this program. */
+  readonly version: string
+}
+
+/** The answer to a message; undefined if it asks for none. */
 export async function answerMcp(
   message: JsonObject,
-  ledger: LedgerReads,
-  version: string,
+  { ledger, tools, version }: McpLedger,
 ): Promise<JsonObject | undefined> {
   const id = requestIdOf(message)
   if (typeof message.method !== 'string')
@@ -34,11 +42,11 @@ export async function answerMcp(
     case 'ping':
       return done(id, {})
     case 'tools/list': {
-      const tools = [...(await toolsOf(ledger)).values()]
-      return done(id, { tools: tools.map(({ definition }) => definition), ...CACHED })
+      const listed = [...(await tools(ledger)).values()]
+      return done(id, { tools: listed.map(({ definition }) => definition), ...CACHED })
     }
     case 'tools/call':
-      return called(id, params, ledger)
+      return called(id, params, { ledger, tools: await tools(ledger) })
     default:
       return failed(id, METHOD_NOT_FOUND, `there is no method ${message.method.slice(0, 64)} here`)
   }
@@ -50,17 +58,24 @@ const about = (version: string): JsonObject => ({
   instructions: INSTRUCTIONS,
 })
 
-async function toolsOf(ledger: LedgerReads): Promise<ReadonlyMap<string, ReadTool>> {
-  return readTools(await ledger.json('/openapi.json'))
+/** The tools of one ledger, made of its description when they are first asked for: it is large, and stays while the server runs. */
+export function toolsOnce(): Tools {
+  let made: Promise<ReadonlyMap<string, ReadTool>> | undefined
+  return (ledger) => {
+    made ??= ledger.json('/openapi.json').then(readTools)
+    made.catch(() => {
+      made = undefined
+    })
+    return made
+  }
 }
 
 /** A refusal of the ledger is a result that the model reads. */
 async function called(
   id: string | number,
   { name, arguments: args }: JsonObject,
-  ledger: LedgerReads,
+  { ledger, tools }: { readonly ledger: LedgerReads; readonly tools: ReadonlyMap<string, ReadTool> },
 ): Promise<JsonObject> {
-  const tools = await toolsOf(ledger)
   const tool = tools.get(String(name))
   if (tool === undefined)
     return failed(
@@ -82,8 +97,7 @@ const done = (id: string | number, result: JsonObject): JsonObject => ({
   result: { resultType: 'complete', ...result },
 })
 
-export const failed = (id: string | number | null, code: number, message: string): JsonObject => ({
+export const failed = (id: RequestId | null, code: number, message: string, data?: JsonObject): JsonObject => ({
   jsonrpc: '2.0',
-  id,
-  error: { code, message: `countersign: ${message}` },
+  ...errorOf(id, code, message, data),
 })
