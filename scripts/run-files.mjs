@@ -39,8 +39,12 @@ const RETRIED_MAX = 5
 /** A larger young generation, as in `npm start`: most objects of a test are garbage before they would be copied, which saves a twentieth of the time. */
 const SHARED_ARGS = ['--max-semi-space-size=32']
 
-/** Prefixes of paths below `dist/test/`: files that measure their process, its heap growth or its activity run in a separate process. */
+/**
+ * Prefixes of paths below `dist/test/`: files that measure their process, its heap growth or its activity, or that need one in which nothing has called
+ * `fetch`, run in a separate process.
+ */
 const ALONE = [
+  'egress/kept-fetch.',
   'http/request-path.',
   'store/memory.',
   'store/sqlite.',

@@ -1,7 +1,8 @@
 /**
  * @module The requests of the SDK on kept connections. Node's `fetch` takes three times the processor time of undici's `request`, so commands are sent with the
  * latter where that package is installed. Everything else goes to the global `fetch`, and so does every request if the program has its own `fetch`, or a
- * dispatcher of another copy of undici, which may know a proxy or a certificate.
+ * dispatcher of another copy of undici, which may know a proxy or a certificate. Node's own looks the same, if `fetch` was called before, or `node:http`
+ * imported with Node 22.
  */
 import type { Dispatcher } from 'undici'
 

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -7,6 +7,10 @@ import { UnreachableError } from '../../src/client/errors.ts'
 import { keptFetch } from '../../src/egress/kept-fetch.ts'
 
 const test = suite('requests of the SDK on kept connections')
+
+// Before `node:http`: with Node 22, importing it sets a dispatcher, which nothing tells from one of the program.
+keptFetch()
+const { createServer } = await import('node:http')
 
 const OF_FETCH = Symbol.for('undici.globalDispatcher.1')
 const globals = globalThis as { [OF_FETCH]?: unknown }

@@ -211,7 +211,8 @@ export function observedTogether(cs: Countersign<unknown>, program: readonly Tog
     {
       name: 'checked',
       dedupe: 'position',
-      compensate: () => undefined,
+      // What nobody could tell about would stay in doubt, and the run open.
+      compensate: { run: () => undefined, onUnknown: 'retry' },
       check: (_: number, { idempotencyKey: key }: { idempotencyKey: string }) =>
         DONE.has(key) ? { done: true, result: DONE.get(key) } : { done: false },
     } as never,
