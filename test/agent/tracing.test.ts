@@ -193,7 +193,8 @@ for (const { name, open } of HOMES) {
     assert.is(named(spans, 'execute_tool charge').status.code, 0)
     assert.is(named(spans, 'invoke_workflow order').attributes['countersign.run.status'], 'COMPENSATED')
     const texts = spans.map(({ status, attributes, events }) => JSON.stringify({ status, attributes, events }))
-    assert.not.match(texts.join(), '4111 1111')
+    // Ids of calls may contain four of these digits by chance.
+    assert.not.match(texts.join(), /card|4111 1111/)
   })
 
   test('a served call says that it was replayed, and has no usage of its own: on resume, on replay and after the end (RUN-73)', async () => {

@@ -62,10 +62,13 @@ const about = (version: string): JsonObject => ({
 export function toolsOnce(): Tools {
   let made: Promise<ReadonlyMap<string, ReadTool>> | undefined
   return (ledger) => {
-    made ??= ledger.json('/openapi.json').then(readTools)
-    made.catch(() => {
-      made = undefined
-    })
+    made ??= ledger
+      .json('/openapi.json')
+      .then(readTools)
+      .catch((error: unknown) => {
+        made = undefined
+        throw error
+      })
     return made
   }
 }
