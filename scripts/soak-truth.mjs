@@ -23,7 +23,18 @@ const { store: kind } = values
 const cases = Number(values.cases ?? 10_000)
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9))
 const classes = classesOf(kind).filter((name) => name.includes(values.class))
+/** Cases between two lines that tell how far it is, so that one that is stopped has told its counts. */
+const CASES_BETWEEN_LINES = 100
 let isNew = false
+let toldAt = 0
+
+function goesOn(tally) {
+  if (tally.cases - toldAt >= CASES_BETWEEN_LINES) {
+    toldAt = tally.cases
+    console.log(`so far: ${tallyLines(tally)[0]}`)
+  }
+  return tally.cases < cases
+}
 
 function onCase({ damage, findings, untellable, run }, own) {
   if (untellable) return
@@ -36,6 +47,6 @@ function onCase({ damage, findings, untellable, run }, own) {
 
 console.log(`seed ${seed}`)
 const by = values.process ? 'process' : 'module'
-const tally = await runRounds({ seed, kind, by, classes, only: values.only, onCase, goesOn: (so) => so.cases < cases })
+const tally = await runRounds({ seed, kind, by, classes, only: values.only, onCase, goesOn })
 for (const line of tallyLines(tally)) console.log(line)
 process.exit(isNew ? 1 : 0)

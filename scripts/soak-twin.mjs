@@ -29,8 +29,8 @@ const programs = Number(values.programs ?? 500)
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9))
 const endMs = values.minutes === undefined ? Number.POSITIVE_INFINITY : Date.now() + Number(values.minutes) * 60_000
 const SHARE = { 'in process': 1, 'over HTTP': 10 }
-/** Programs in a ledger: what it keeps of those before is let go. */
-const PROGRAMS_OF_LEDGER = 50
+/** Programs in a ledger: what it keeps of those before is let go (the ledgers are in memory, and several run side by side). */
+const PROGRAMS_OF_LEDGER = 10
 
 /** How often each warning was given. */
 const warnings = new Map()
