@@ -64,7 +64,7 @@ export interface ArchivePlace {
   /** Name of the archive: its file without the extension. */
   readonly name: string
   /** Whether the file is in its folder and could be read. If not, salt and body of the record are empty. */
-  readonly isThere: boolean
+  readonly exists: boolean
 }
 
 /** Where a record's bytes lie in a block that was read: salt, body, a zero, header, without a gap. */

@@ -140,19 +140,19 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   const seen = new Set<string>()
   const noted = withCheckpoints(notingTenants(pages(), seen), held, options.acknowledged)
   using keys = subjectKeysBeside(dirname(path))
-  const { isKeyThere } = keys
-  const whole = { findArchive: archivesBeside(path), isKeyThere, wholeStore: true, again }
+  const { keyExists } = keys
+  const whole = { findArchive: archivesBeside(path), keyExists, wholeStore: true, again }
   const result = await verifyRecords(noted, { ...options, ...log.options, ...whole })
   const ends = uncheckedEnds(beside, seen, options.checkpoint)
   return { ...result, unchecked: [...result.unchecked, ...ends, ...log.unchecked] }
 }
 
 /** A copy of the store alone has no subject keys next to it: its encrypted values are then not checked. */
-function subjectKeysBeside(folder: string): { readonly isKeyThere?: (id: string) => boolean } & Disposable {
+function subjectKeysBeside(folder: string): { readonly keyExists?: (id: string) => boolean } & Disposable {
   const path = join(folder, SUBJECTS_FILE)
   if (!existsSync(path)) return { [Symbol.dispose]: () => undefined }
   const subjects = readSqliteSubjects(path)
-  return { isKeyThere: subjects.isThere, [Symbol.dispose]: () => subjects[Symbol.dispose]() }
+  return { keyExists: subjects.exists, [Symbol.dispose]: () => subjects[Symbol.dispose]() }
 }
 
 interface LogBeside extends Disposable {
@@ -256,7 +256,7 @@ class KeptOfServer {
   }
 
   unchecked(seen: ReadonlySet<string>, held: HeldCheckpoint | undefined): readonly string[] {
-    if (this.#isOurs) return uncheckedEnds(this.#beside, seen, held)
+    if (this.#isOwn) return uncheckedEnds(this.#beside, seen, held)
     if (held !== undefined) return [behindHeld(held)]
     return [
       `whether events were cut off at the end: the checkpoints in the data folder are of the ledger ${this.#beside.origin}`,
@@ -279,13 +279,13 @@ class KeptOfServer {
       this.#origin ??= page.reduce<string | undefined>((found, item) => found ?? originIn(item), undefined)
     }
     for await (const page of withCheckpoints(pages(founding), this.#beside.checkpoints, acknowledged)) {
-      if (!isOver || this.#isOurs) yield page
+      if (!isOver || this.#isOwn) yield page
     }
-    if (this.#isOurs) yield this.#beside.faults.map((fault) => ({ fault }))
+    if (this.#isOwn) yield this.#beside.faults.map((fault) => ({ fault }))
   }
 
   /** Also true if no founding event is found: its absence must not hide other faults. */
-  get #isOurs(): boolean {
+  get #isOwn(): boolean {
     const { origin } = this.#beside
     return origin === undefined || this.#origin === undefined || origin === this.#origin
   }

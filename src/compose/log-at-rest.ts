@@ -99,12 +99,12 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
       const checking = { ...keysOf, depth: 'full', headersSuffice: true } as const
       const isSound = (record: ReadRecord): boolean => checkRecord(record, expectedAlone(record), checking).ok
       const stops = new Map<string, Loss>()
-      let isOneThere = false
+      let oneExists = false
       for (const { tenant, stopped } of logs.stoppedLogs()) {
-        const isThere =
+        const exists =
           stopped !== undefined && (await isPutBack({ store, logStore: logs }, { tenant, stopped, isSound }))
-        isOneThere ||= isThere
-        if (stopped !== undefined && !isThere) stops.set(tenant, stopLoss(tenant, stopped))
+        oneExists ||= exists
+        if (stopped !== undefined && !exists) stops.set(tenant, stopLoss(tenant, stopped))
       }
       const holes = new Map(logs.holedLogs().map((row) => [row.tenant, (row.holes ?? []).map(holeLoss)]))
       const { gap, ...progress } = logs.progress() ?? {}
@@ -117,7 +117,7 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
       }
       const unsound = await unsoundBehind(store, logs, isSound)
       const isOneLate = (await lateEvent({ store, logStore: logs }, isSound)) !== undefined
-      return { losses, isPutBack: isOneThere || isOneBack || isOneLate }
+      return { losses, isPutBack: oneExists || isOneBack || isOneLate }
     },
     sizeOf: (tenant) => logs.logs().find((row) => row.tenant === tenant)?.size ?? 0,
     knownHead: (stream) => headKnownBy(logs.stream(stream)),

@@ -53,7 +53,7 @@ export function retentionPasses({ firstMs = FIRST_MS, ...parts }: RetentionParts
   const pass = (): Promise<void> => {
     nextMs = Date.now() + EVERY_MS
     last = last
-      .then(() => passOver(passing))
+      .then(() => passAll(passing))
       .catch((error: unknown) => {
         log.error({ err: error }, 'a pass of retention ended early: the next one tries again')
       })
@@ -89,11 +89,11 @@ interface Passing extends Omit<RetentionParts, 'settings' | 'firstMs'> {
   readonly ended: Map<string, RetentionPass>
 }
 
-async function passOver(parts: Passing): Promise<void> {
+async function passAll(parts: Passing): Promise<void> {
   for (const tenant of parts.ledger.logs?.signed() ?? []) {
     if (tenant === SYSTEM_TENANT || parts.signal.aborted) continue
     try {
-      parts.ended.set(tenant, { at: new Date().toISOString(), ...(await passOverTenant(parts, tenant)) })
+      parts.ended.set(tenant, { at: new Date().toISOString(), ...(await passTenant(parts, tenant)) })
     } catch (error) {
       const failure = 'it ended with an error, which the log of the ledger names'
       parts.ended.set(tenant, { at: new Date().toISOString(), archived: 0, left: 0, failure })
@@ -105,7 +105,7 @@ async function passOver(parts: Passing): Promise<void> {
   }
 }
 
-async function passOverTenant(
+async function passTenant(
   { ledger, store, work, retention, folder, signal, log }: Passing,
   tenant: string,
 ): Promise<Omit<RetentionPass, 'at'>> {

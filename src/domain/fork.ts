@@ -36,11 +36,11 @@ import {
   withDigest,
 } from './handoff.ts'
 import { judgedFault } from './judgement.ts'
-import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Judgement } from './validator/judge-at-once.ts'
 import { judge } from './validator/judge-handoff.ts'
 import { refusesOvershoot } from './validator/policy/with-manifest.ts'
+import type { Yielding } from './yielding.ts'
 
 /** Opens a fork. A run has at most one open fork; a repeat with the same scopes and content is answered by the known fork. */
 export function decideFork(state: RunState, body: StartFork, env: Env): Decision {
@@ -136,7 +136,7 @@ export function* decideBranch(
   state: RunState,
   { forkId, body }: { readonly forkId: string; readonly body: ReportBranch },
   env: HandoffEnv,
-): Paced<Decision> {
+): Yielding<Decision> {
   const fork = state.forks[safeKey(forkId)]
   if (fork === undefined) return refuse(noSuchFork(forkId))
   const branch = branchOf(fork, body.branch)
@@ -173,7 +173,7 @@ interface Report {
   readonly report: string
 }
 
-function* judged(state: RunState, inputs: Report, env: HandoffEnv): Paced<Decision> {
+function* judged(state: RunState, inputs: Report, env: HandoffEnv): Yielding<Decision> {
   const { branch, output, body } = inputs
   const { agent, manifestHash } = branch
   const { add, tokens, supersedes, moves, signature, parent } = body

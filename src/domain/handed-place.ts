@@ -6,8 +6,8 @@ import { type Identity, identityCandidates, identityText } from '../../projectio
 import type { Finding } from '../../schemas/finding.ts'
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { formatPointer, parsePointer, valueAt } from '../../schemas/json-pointer.ts'
-import { type Paced, Pauses } from './paced.ts'
 import { countLeaves, PATHS_MAX_CHARS, pathChars } from './validator/report.ts'
+import { Pauses, type Yielding } from './yielding.ts'
 
 /** Maximum length of a place; a longer one is left out, since it is hard to read and large in the event. */
 const PLACE_MAX_CHARS = 1024
@@ -37,7 +37,7 @@ export function* withHandedPlaces<Verdict extends { readonly findings: readonly 
   verdict: Verdict,
   handed: Handed,
   pauses = new Pauses(),
-): Paced<Verdict> {
+): Yielding<Verdict> {
   const search: Search = { indexes: new Map(), pauses }
   let room = PATHS_MAX_CHARS
   for (const finding of verdict.findings) room -= pathChars(finding)

@@ -19,13 +19,13 @@ import {
 } from './decision.ts'
 import { withHandedPlaces } from './handed-place.ts'
 import { withJudgement } from './judgement.ts'
-import { isPaced, type Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Evidence } from './validator/evidence.ts'
 import { explainedSince, type SuspectsClosed } from './validator/explained-since.ts'
 import { type Judgement, judgedAtOnce } from './validator/judge-at-once.ts'
 import { handoffInput, type Judging, judge } from './validator/judge-handoff.ts'
 import { refusesOvershoot, withManifestPolicy } from './validator/policy/with-manifest.ts'
+import { isYielding, type Yielding } from './yielding.ts'
 
 /** Maximum size of the established context, in canonical bytes; equal to the maximum size of a payload (REC-15). */
 export const CONTEXT_MAX_BYTES = 512 * 1024
@@ -57,8 +57,8 @@ export function withDigest(envelope: SignedEnvelope, env: HandoffEnv): SignedEnv
   return envelope.signature === undefined ? envelope : { ...envelope, signed: env.signedDigest(envelope) }
 }
 
-/** Returns the decision directly if it is cheap, as for most handoffs, because paced work allocates a generator for each of its functions. */
-export function decideHandoff(state: RunState, posted: PostEnvelope, env: HandoffEnv): Decision | Paced<Decision> {
+/** Returns the decision directly if it is cheap, as for most handoffs, because work that yields allocates a generator for each of its functions. */
+export function decideHandoff(state: RunState, posted: PostEnvelope, env: HandoffEnv): Decision | Yielding<Decision> {
   const closed = mustBeOpen(state, posted.runFence) ?? mustNotCompensate(state) ?? mustNotBeForked(state)
   if (closed !== undefined) return refuse(closed)
 
@@ -92,17 +92,17 @@ function* judgedHandoff(
   state: RunState,
   envelope: SignedEnvelope,
   { bytes, judging, env }: { readonly bytes: number; readonly judging: Judging; readonly env: Env },
-): Paced<Decision> {
+): Yielding<Decision> {
   if (bytes > LARGE_BYTES) yield
   const made = asJudged(state, envelope, { judged: yield* judge(state, envelope, judging), judging, env })
-  return isPaced(made) ? yield* made : made
+  return isYielding(made) ? yield* made : made
 }
 
 function asJudged(
   state: RunState,
   envelope: SignedEnvelope,
   { judged, judging, env }: { readonly judged: Judgement; readonly judging: Judging; readonly env: Env },
-): Decision | Paced<Decision> {
+): Decision | Yielding<Decision> {
   const { context, manifest } = judging
   const policy = withManifestPolicy(state.policy, manifest?.manifest.policy)
   const next = { after: context, supersedes: envelope.supersedes }
@@ -118,14 +118,14 @@ interface Found {
   readonly env: Env
 }
 
-function* withPlaces(state: RunState, envelope: SignedEnvelope, found: Found): Paced<Decision> {
+function* withPlaces(state: RunState, envelope: SignedEnvelope, found: Found): Yielding<Decision> {
   const { payload, add } = envelope
   const handed = { before: state.context, after: found.judging.context, payload, add }
   const made = decided(state, envelope, { ...found, verdict: yield* withHandedPlaces(found.verdict, handed) })
-  return isPaced(made) ? yield* made : made
+  return isYielding(made) ? yield* made : made
 }
 
-function decided(state: RunState, envelope: SignedEnvelope, found: Found): Decision | Paced<Decision> {
+function decided(state: RunState, envelope: SignedEnvelope, found: Found): Decision | Yielding<Decision> {
   const { verdict, judging, env } = found
   if (verdict.verdict === 'reject') return rejected(state, envelope, verdict)
   if (state.suspects.length > 0) return whileSuspect(state, envelope, found)
@@ -133,7 +133,7 @@ function decided(state: RunState, envelope: SignedEnvelope, found: Found): Decis
 }
 
 /** Accepts the handoff, and closes the open suspects of earlier handoffs that it explains. */
-function* whileSuspect(state: RunState, envelope: SignedEnvelope, found: Found): Paced<Decision> {
+function* whileSuspect(state: RunState, envelope: SignedEnvelope, found: Found): Yielding<Decision> {
   const { verdict, judging, policy, env } = found
   const { context, evidence } = judging
   const { findings, movesRefused } = verdict

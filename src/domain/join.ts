@@ -14,12 +14,12 @@ import { append, type Decision, type Draft, mustBeOpen, mustNotCompensate, refus
 import { noSuchFork, receivedDraft } from './fork.ts'
 import { CONTEXT_MAX_BYTES, type HandoffEnv, ruleSet } from './handoff.ts'
 import { heedsJudge, withJudgement } from './judgement.ts'
-import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { explainedSince } from './validator/explained-since.ts'
 import type { Judgement as Judged } from './validator/judge-at-once.ts'
 import { judge } from './validator/judge-handoff.ts'
 import { citedValue } from './validator/report.ts'
+import type { Yielding } from './yielding.ts'
 
 type Offer = EventBody<'BranchOffered'>
 
@@ -42,7 +42,11 @@ interface Verdict {
  * Joins a fork whose branches have all reported. `first_wins` joins as soon as one branch has a valid output, and the others are aborted.
  * A repeat is answered by the recorded verdict.
  */
-export function* decideJoin(state: RunState, { forkId, body, eventAt }: JoinInput, env: HandoffEnv): Paced<Decision> {
+export function* decideJoin(
+  state: RunState,
+  { forkId, body, eventAt }: JoinInput,
+  env: HandoffEnv,
+): Yielding<Decision> {
   const fork = state.forks[safeKey(forkId)]
   if (fork === undefined) return refuse(noSuchFork(forkId))
   if (fork.outcome !== undefined) return { kind: 'as-is' }
@@ -62,7 +66,7 @@ export function* decideJoin(state: RunState, { forkId, body, eventAt }: JoinInpu
 }
 
 /** Closes the suspects of handoffs before the fork that a branch explains by a supersession or a declaration. */
-function* withSuspectsClosed(state: RunState, verdict: Verdict, { evidence }: HandoffEnv): Paced<Verdict> {
+function* withSuspectsClosed(state: RunState, verdict: Verdict, { evidence }: HandoffEnv): Yielding<Verdict> {
   const { envelope } = verdict
   if (envelope === undefined || state.suspects.length === 0) return verdict
   const { findings = [], movesRefused } = envelope
@@ -98,7 +102,7 @@ function* verdictOn(
   state: RunState,
   { fork, offers }: { fork: ForkState; offers: readonly Offer[] },
   env: HandoffEnv,
-): Paced<Verdict> {
+): Yielding<Verdict> {
   const [first] = offers
   if (first === undefined) return { outcome: 'none', winners: [] }
   return fork.join === 'union' ? yield* unionVerdict(state, { fork, offers }, env) : oneVerdict(state, first, env)
@@ -149,7 +153,7 @@ function* unionVerdict(
   state: RunState,
   { fork, offers }: { fork: ForkState; offers: readonly Offer[] },
   env: HandoffEnv,
-): Paced<Verdict> {
+): Yielding<Verdict> {
   const contexts: { branch: string; context: JsonObject }[] = []
   for (const offer of offers) {
     contexts.push({ branch: offer.branch, context: extended(state, offer) })

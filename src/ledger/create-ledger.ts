@@ -70,7 +70,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const stats = new Stats()
   const followed = followedBy(options)
   const lag = lagOf(stats)
-  const appendsSoFar = () => stats.handedOverTotal
+  const appendsSoFar = () => stats.appendsBegun
   const append = (fact: LogFact) => appendFact({ store, sealer, effects }, fact)
   const common = { sealer, effects, append, appendsSoFar, memory, knownHead, starting: options.starting }
   const openLogs = await logsOf(options, { ...common, lag: lag.logs, store: followed('logs'), logKeys, log }, founding)

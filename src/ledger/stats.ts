@@ -5,20 +5,20 @@ import type { LedgerStats } from './ledger-stats.ts'
 export type OwnStats = 'appendedEvents' | 'appends' | 'conflicts' | 'refusals' | 'storeFaults' | 'inFlightAppends'
 
 /** The counters that the write path updates. */
-export type WriteCounts = Pick<Stats, 'handedOver' | 'settled' | 'conflict' | 'refused'>
+export type WriteCounts = Pick<Stats, 'began' | 'settled' | 'conflict' | 'refused'>
 
 export class Stats {
   #appendedEvents = 0
   #appends = 0
   #conflicts = 0
   #inFlight = 0
-  #handedOver = 0
+  #begun = 0
   readonly #refusals: Record<string, number> = {}
   readonly #storeFaults = new Map<string, { readonly operation: string; readonly errno: string; count: number }>()
 
   /** Number of appends handed to the store so far, whatever their outcome. */
-  get handedOverTotal(): number {
-    return this.#handedOver
+  get appendsBegun(): number {
+    return this.#begun
   }
 
   /** Number of events that this process has made durable. */
@@ -26,9 +26,9 @@ export class Stats {
     return this.#appendedEvents
   }
 
-  handedOver(): void {
+  began(): void {
     this.#inFlight += 1
-    this.#handedOver += 1
+    this.#begun += 1
   }
 
   settled(events: number): void {

@@ -188,7 +188,7 @@ function checkData(
   // Nothing else is ever archived: elsewhere such a row was forged.
   const isArchived = archive !== undefined && isArchivable(header.stream)
   if (isArchived && leavesSuffice) return
-  if (isArchived && !archive.isThere) {
+  if (isArchived && !archive.exists) {
     const message = `its body is in the archive ${archive.name}.jsonl, which is not in its folder, or cannot be read: put it back there`
     if (!headersSuffice) faults.push({ code: 'archive-missing', message })
     return

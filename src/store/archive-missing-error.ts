@@ -16,6 +16,6 @@ export function archiveMissing({ name }: Pick<ArchivePlace, 'name'>): ArchiveMis
 
 /** For a file that is made from the bodies of all events, in which no run may be left out. Throws `ArchiveMissingError`. */
 export function requireBodies(page: readonly StoredRecord[]): void {
-  const away = page.find(({ archive }) => archive?.isThere === false)?.archive
+  const away = page.find(({ archive }) => archive?.exists === false)?.archive
   if (away !== undefined) throw archiveMissing(away)
 }

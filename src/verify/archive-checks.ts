@@ -74,7 +74,7 @@ export class ArchiveChecks {
     const seen = streams.get(stream) ?? { events: 0, unread: 0, last: -1 }
     streams.set(stream, seen)
     seen.events += 1
-    if (!archive.isThere) seen.unread += 1
+    if (!archive.exists) seen.unread += 1
     seen.last = Math.max(seen.last, revision)
   }
 

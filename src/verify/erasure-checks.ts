@@ -42,8 +42,8 @@ export class ErasureChecks {
       }
   }
 
-  /** `isThere` is absent if the key file is not next to the store. */
-  finish(isThere: ((id: string) => boolean) | undefined): {
+  /** `exists` is absent if the key file is not next to the store. */
+  finish(exists: ((id: string) => boolean) | undefined): {
     readonly erased: number
     readonly faults: readonly VerifyFault[]
     readonly unchecked: readonly string[]
@@ -52,10 +52,10 @@ export class ErasureChecks {
     let [erased, unread] = [0, 0]
     for (const [own, { id, events }] of this.#events) {
       if (this.#erased.has(own)) erased += events
-      else if (isThere === undefined) unread += events
-      else if (!isThere(id)) faults.push(this.#requested.has(own) ? unfinished(id, events) : unrecorded(id, events))
+      else if (exists === undefined) unread += events
+      else if (!exists(id)) faults.push(this.#requested.has(own) ? unfinished(id, events) : unrecorded(id, events))
     }
-    if (isThere !== undefined) for (const id of this.#erased.values()) if (isThere(id)) faults.push(undone(id))
+    if (exists !== undefined) for (const id of this.#erased.values()) if (exists(id)) faults.push(undone(id))
     const what = `whether the keys of ${unread} events in which something is encrypted exist: subjects.db is not beside the store (put it back there; without it nobody can read them)`
     return { erased, faults: faults.slice(0, LISTED_MAX), unchecked: unread === 0 ? [] : [what] }
   }

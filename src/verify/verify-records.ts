@@ -39,7 +39,7 @@ export interface VerifyOptions {
   /** Whether an empty source is valid, as for a part of a log that has not grown. Called at the end. */
   readonly mayBeEmpty?: () => boolean
   /** Whether the key of a subject exists; absent if the key file is not next to the store. */
-  readonly isKeyThere?: ((id: string) => boolean) | undefined
+  readonly keyExists?: ((id: string) => boolean) | undefined
   /** For a store with archives beside it: reads the file of one. */
   readonly findArchive?: FindArchive | undefined
   /** Reads the source again from the start, each record as stored: needed if an event id may occur twice. */
@@ -185,7 +185,7 @@ class Verification {
     if (header === undefined) return
     if (header.clock !== undefined) this.#behindClock += 1
     if (!judged.sealed && this.#options.keys !== undefined) return
-    if (record.archive?.isThere !== false) this.#checkRules(record, judged, header)
+    if (record.archive?.exists !== false) this.#checkRules(record, judged, header)
     if (judged.sealed && judged.faults.length === 0) this.#acknowledged.take(header, record.data)
     if (judged.faults.length === 0) this.#archives.takeRecord(header.type, header, record.data)
     if (judged.sealed && bearsOnErasure(header.type, record)) this.#erasures.take(header, record.data)
@@ -204,7 +204,7 @@ class Verification {
   #asArchived(record: PlacedRecord, judged: Judged): Judged {
     if (record.archive === undefined) return judged
     this.#archives.takeMoved(record)
-    if (!record.archive.isThere && isValueStream(record.stream)) this.#values.leave(record.stream)
+    if (!record.archive.exists && isValueStream(record.stream)) this.#values.leave(record.stream)
     return { ...judged, faults: judged.faults.filter(({ code }) => code !== 'archive-missing') }
   }
 
@@ -340,7 +340,7 @@ class Verification {
   finish(): VerifyResult {
     this.#judgeStrangers()
     this.#judgeWhole()
-    const { erased, faults, unchecked } = this.#erasures.finish(this.#options.isKeyThere)
+    const { erased, faults, unchecked } = this.#erasures.finish(this.#options.keyExists)
     for (const fault of faults) this.#report(fault)
     this.#unchecked.push(...unchecked)
     const { facts, disclosedRuns } = this.#rules

@@ -26,9 +26,9 @@ function marked(mark: string): readonly Process[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
-        const isOurs = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`${MARK}=${mark}\0`)
+        const isOwn = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`${MARK}=${mark}\0`)
         const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
-        return isOurs && command !== '' ? [{ pid: Number(pid), command }] : []
+        return isOwn && command !== '' ? [{ pid: Number(pid), command }] : []
       } catch {
         return []
       }

@@ -4,7 +4,7 @@ import type { Finding } from '../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { defaultPrompt } from '../../src/agent/pipeline/default-prompt.ts'
 import { type Handed, withHandedPlaces } from '../../src/domain/handed-place.ts'
-import { finish, Pauses } from '../../src/domain/paced.ts'
+import { finish, Pauses } from '../../src/domain/yielding.ts'
 
 const test = suite('the place of a finding in the handoff')
 

@@ -5,14 +5,14 @@ import type { PostEnvelope } from '../../schemas/requests.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import type { Decision, Draft } from '../../src/domain/decision.ts'
 import { decideHandoff } from '../../src/domain/handoff.ts'
-import { finish, isPaced, type Paced } from '../../src/domain/paced.ts'
 import { decideRollback } from '../../src/domain/rewind.ts'
+import { finish, isYielding, type Yielding } from '../../src/domain/yielding.ts'
 import { digestAt, digestOf, given, id } from '../support/decider.ts'
 import { accepted, called, ended, resumed, rollingBack, started } from '../support/run-events.ts'
 
 const handoffs = suite('the decision on a handoff')
 
-const decided = (made: Decision | Paced<Decision>): Decision => (isPaced(made) ? finish(made) : made)
+const decided = (made: Decision | Yielding<Decision>): Decision => (isYielding(made) ? finish(made) : made)
 type Decide = Parameters<ReturnType<typeof given>['when']>[0]
 const hand =
   (payload: JsonObject, more: Partial<PostEnvelope> = {}): Decide =>

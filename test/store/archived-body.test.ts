@@ -67,7 +67,7 @@ test('a file that is away is looked for again at each read, and no read takes it
   const line = recordText({ header, salt: salt.toString('base64url'), data: '{"v":1}' })
   const row = placeText({ archive: 'acme-000001', offset: 3, bytes: Buffer.byteLength(line) })
   const away = reader.bodyOf(header, NO_SALT, row)
-  assert.equal([away.data, away.archive], ['', { name: 'acme-000001', isThere: false }])
+  assert.equal([away.data, away.archive], ['', { name: 'acme-000001', exists: false }])
   assert.throws(() => requireBodies([{ header, ...away }]), /acme-000001\.jsonl is not in the folder/)
   assert.instance(archiveMissing({ name: 'x' }), Error)
 
@@ -80,7 +80,7 @@ test('a file that is away is looked for again at each read, and no read takes it
   const wrong = reader.bodyOf(header, NO_SALT, elsewhere)
   assert.equal(
     [wrong.data, wrong.archive],
-    ['', { name: 'acme-000001', isThere: true }],
+    ['', { name: 'acme-000001', exists: true }],
     'a line that is another is damage',
   )
   assert.equal(reader.bodyOf(header, salt, row).data, row, 'a row with a salt has its own body')

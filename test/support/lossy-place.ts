@@ -16,9 +16,9 @@ export interface LossyPlace extends AsyncDisposable {
 
 /** Nothing in memory outlives its ledger, and nobody takes events out of a real server. */
 export function isLossy(kind = testStoreKind('postgres')): boolean {
-  const isThere = kind !== 'memory' && !(kind === 'eventstoredb' && SERVER_URL !== '')
-  if (!isThere) console.log(`skipped: nobody takes events from under ${kind}`)
-  return isThere
+  const exists = kind !== 'memory' && !(kind === 'eventstoredb' && SERVER_URL !== '')
+  if (!exists) console.log(`skipped: nobody takes events from under ${kind}`)
+  return exists
 }
 
 export async function lossyPlace(kind = testStoreKind('postgres')): Promise<LossyPlace> {

@@ -9,7 +9,7 @@ const digest = `sha256:${'0'.repeat(64)}`
 const nameOf = (number: number): string => `acme-${String(number).padStart(6, '0')}`
 
 /** Takes the record of an archive with one event of one run, and its row. */
-function taken(checks: ArchiveChecks, number: number, { isThere }: { readonly isThere: boolean }): void {
+function taken(checks: ArchiveChecks, number: number, { exists }: { readonly exists: boolean }): void {
   const run = `r${number}`
   const body = {
     ...{ v: 1, archive: nameOf(number), digest, bytes: 10, events: 1, runs: [{ run, events: 1 }] },
@@ -17,7 +17,7 @@ function taken(checks: ArchiveChecks, number: number, { isThere }: { readonly is
   }
   const place = { tenant: 'acme', stream: ledgerStream('acme') }
   checks.takeRecord('RunsArchived', place, JSON.stringify(body))
-  checks.takeMoved({ archive: { name: nameOf(number), isThere }, stream: runStream('acme', run), revision: 0 })
+  checks.takeMoved({ archive: { name: nameOf(number), exists }, stream: runStream('acme', run), revision: 0 })
 }
 
 const ARCHIVES = 150
@@ -28,10 +28,10 @@ for (const [what, code, found] of [
 ] as const) {
   test(`many archives that are away do not hide one that ${what} (LIFE-55)`, async () => {
     const checks = new ArchiveChecks()
-    for (let number = 1; number <= ARCHIVES; number += 1) taken(checks, number, { isThere: false })
-    const [name, isThere] = [nameOf(ARCHIVES + 1), true]
-    if (code === 'archive-damaged') taken(checks, ARCHIVES + 1, { isThere })
-    else checks.takeMoved({ archive: { name, isThere }, stream: runStream('acme', 'last'), revision: 0 })
+    for (let number = 1; number <= ARCHIVES; number += 1) taken(checks, number, { exists: false })
+    const [name, exists] = [nameOf(ARCHIVES + 1), true]
+    if (code === 'archive-damaged') taken(checks, ARCHIVES + 1, { exists })
+    else checks.takeMoved({ archive: { name, exists }, stream: runStream('acme', 'last'), revision: 0 })
     const find = async (archive: string): Promise<FoundArchive> => (archive === name ? found : 'missing')
     const { faults } = await checks.finish(find)
     assert.is(faults.filter((fault) => fault.code === code).length, 1)
@@ -41,7 +41,7 @@ for (const [what, code, found] of [
 
 test('a file that goes away while a store is verified was not compared, and is named (LIFE-56)', async () => {
   const checks = new ArchiveChecks()
-  taken(checks, 1, { isThere: true })
+  taken(checks, 1, { exists: true })
   const { faults } = await checks.finish(async () => 'missing')
   assert.equal(
     faults.map(({ code }) => code),
@@ -55,7 +55,7 @@ test('of archives on no record, as many as events of the ledger are acknowledged
   checks.takeLost('beta')
   for (const number of [1, 2])
     checks.takeMoved({
-      archive: { name: nameOf(number), isThere: true },
+      archive: { name: nameOf(number), exists: true },
       stream: runStream('acme', `r${number}`),
       revision: 0,
     })

@@ -37,11 +37,11 @@ test('a key that is gone is TAMPERED unless its own tenant recorded the erasure 
 })
 
 test('an erasure on record is counted, one without its end is INCOMPLETE, and one whose key is back is, too (LIFE-10)', () => {
-  const judged = (types: readonly string[], isThere: boolean): readonly [number, string[]] => {
+  const judged = (types: readonly string[], exists: boolean): readonly [number, string[]] => {
     const checks = new ErasureChecks()
     checks.take({ type: 'RunStarted', tenant: 'acme' }, encrypted('k'))
     for (const type of types) checks.take({ type, tenant: 'acme' }, naming('k'))
-    const { erased, faults } = checks.finish(() => isThere)
+    const { erased, faults } = checks.finish(() => exists)
     return [erased, faults.map(({ code }) => `${code} ${verdictOf(code)}`)]
   }
   const both = ['ErasureRequested', 'SubjectErased']

@@ -288,7 +288,7 @@ function followedAs(inner: EventStore, altered: (record: ReadRecord) => ReadReco
 test('an event whose body is in an archive that is elsewhere is given up, and named, and others are told (HTTP-14, LIFE-56)', async () => {
   const inner = await openTestStore()
   await using plain = await testLedger({ realClock: true, store: inner })
-  const archive = { name: 'acme-000001', isThere: false }
+  const archive = { name: 'acme-000001', exists: false }
   const store = followedAs(inner, (record) =>
     record.header.includes('"type":"ApprovalRequested"')
       ? { ...record, salt: new Uint8Array(), data: '', archive }

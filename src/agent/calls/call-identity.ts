@@ -66,8 +66,8 @@ function recordedArgs({ spec, execution, phase, args, argsDigest, key }: Omit<Ca
   if (recordedAs === undefined) return args
   const before = execution.session.history?.claimedAs({ phase, key })
   if (before?.argsDigest === argsDigest) return args
-  const isWhole = before !== undefined && jsonDigest(before.args) === before.argsDigest
-  return isWhole ? before.args : recordedAs(args)
+  const isComplete = before !== undefined && jsonDigest(before.args) === before.argsDigest
+  return isComplete ? before.args : recordedAs(args)
 }
 
 function recordedName(

@@ -292,9 +292,9 @@ export class Session {
       signal: place.branch?.signal ?? this.signal,
     }
     // The record of a completed run has every request of its code.
-    const isWhole = this.live === undefined && this.history?.run.end?.kind === 'completed'
+    const isComplete = this.live === undefined && this.history?.run.end?.kind === 'completed'
     while (held.isUnmade()) {
-      if (isWhole) throw this.halt(held.fault())
+      if (isComplete) throw this.halt(held.fault())
       await this.order.hold(held).catch((fault) => {
         throw this.#stopped ?? this.halt(fault)
       })

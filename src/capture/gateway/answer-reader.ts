@@ -57,7 +57,7 @@ export class AnswerReader {
   }
 
   /** Whether all of the answer is kept for the record. */
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     return this.#late.length === 0 && this.#lateTokens === 0
   }
 

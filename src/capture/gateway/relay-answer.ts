@@ -98,7 +98,7 @@ function outcomeOf(answer: AnswerReader, end: End, { projected, clean }: Relayin
 
 /** A provider that reports an error before any content has used nothing, as with an error status. */
 function usageOfBroken(answer: AnswerReader, partial: () => Usage): Usage | undefined {
-  return answer.chunks.length > 1 || !answer.isWhole ? partial() : undefined
+  return answer.chunks.length > 1 || !answer.isComplete ? partial() : undefined
 }
 
 function usageOrAll(answer: AnswerReader, { rate, reserve }: ProjectedRequest): Pick<Outcome, 'usage'> {
@@ -110,7 +110,7 @@ function usageOf(reported: ReturnType<AnswerReader['reported']>, rate: Rate): Us
 }
 
 function contentOf(answer: AnswerReader, clean: Clean): JsonObject {
-  return { chunks: recordedChunks(answer.chunks, clean), ...(!answer.isWhole && { isPartial: true }) }
+  return { chunks: recordedChunks(answer.chunks, clean), ...(!answer.isComplete && { isPartial: true }) }
 }
 
 function failed(

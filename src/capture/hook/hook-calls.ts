@@ -92,8 +92,8 @@ export class HookCalls {
   /** Marks calls without an outcome as in doubt, and completes the session's own run. */
   async end(): Promise<void> {
     const { notes, client, say } = this.#options
-    const isThere = (await this.#run.find()) !== undefined || notes.all('passed').length > 0
-    if (!isThere) return notes.forget()
+    const exists = (await this.#run.find()) !== undefined || notes.all('passed').length > 0
+    if (!exists) return notes.forget()
     await this.#run.ready()
     await this.#recordGaps()
     const reason = 'the session of the coding agent ended, and no outcome came'

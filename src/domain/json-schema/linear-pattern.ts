@@ -3,7 +3,7 @@
  * 1968), so that no text makes the match backtrack. ECMAScript syntax with flag `u`, without look-around and back-references, which have
  * no linear bound.
  */
-import { finish, type Paced, Pauses } from '../paced.ts'
+import { finish, Pauses, type Yielding } from '../yielding.ts'
 import { type Atom, type Atoms, type PatternNode, parsePattern } from './parse-pattern.ts'
 import { spend, type Work } from './work.ts'
 
@@ -22,7 +22,7 @@ export interface LinearPattern {
   /** Whether the pattern occurs in the text. Throws `WorkExhausted`. */
   test(text: string, work: Work): boolean
   /** The same as `test`, with pauses. */
-  search(text: string, work: Work, pauses: Pauses): Paced<boolean>
+  search(text: string, work: Work, pauses: Pauses): Yielding<boolean>
 }
 
 type State =
@@ -101,7 +101,7 @@ interface Place {
   readonly at: number
 }
 
-function* runs(machine: Machine, text: string, pauses: Pauses): Paced<boolean> {
+function* runs(machine: Machine, text: string, pauses: Pauses): Yielding<boolean> {
   const ready = TEXT_STEPS + machine.states.length / STATES_READY_A_STEP
   spend(machine.work, ready)
   pauses.count(ready / STEPS_A_PAUSE_STEP)

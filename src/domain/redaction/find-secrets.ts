@@ -1,5 +1,5 @@
 /** @module Finds secrets by their form: tokens, keys with an issuer's prefix, passwords in URLs, and private keys. */
-import type { Paced } from '../paced.ts'
+import type { Yielding } from '../yielding.ts'
 import { ALPHANUMERIC, asciiSet, DIGIT, isIn, isSpace } from './characters.ts'
 import { endOf, type Finding, placeOf, type Scanner, type Span } from './scan-text.ts'
 import { BLOCK_CHARS } from './text-steps.ts'
@@ -23,7 +23,7 @@ export const JWTS: Scanner = {
 }
 
 /** Searches one run of characters that may occur in a token. */
-function* jwtIn(text: string, from: number, { spans, steps }: Finding): Paced<number> {
+function* jwtIn(text: string, from: number, { spans, steps }: Finding): Yielding<number> {
   let begins: number | undefined
   /** Start of a header in the current part, and in the part before it. */
   let head: number | undefined
@@ -74,7 +74,7 @@ const ISSUED_KEYS: Scanner = {
 }
 
 /** `least` is the span of the prefix and the minimum number of characters. */
-function* issuedKey(text: string, least: Span, { spans, steps }: Finding): Paced<number> {
+function* issuedKey(text: string, least: Span, { spans, steps }: Finding): Yielding<number> {
   const to = yield* endOf(IN_KEY, text, least.to, steps)
   spans.push({ from: least.from, to })
   return to
@@ -143,7 +143,7 @@ const AUTHORIZATIONS: Scanner = {
   },
 }
 
-function* authorization(text: string, least: Span, { spans, steps }: Finding): Paced<number> {
+function* authorization(text: string, least: Span, { spans, steps }: Finding): Yielding<number> {
   const digit = yield* endOf(NO_DIGIT, text, least.to, steps)
   const hasDigit = isIn(DIGIT, text, digit) || /\d/.test(text.slice(least.from, least.to))
   const padding = yield* endOf(IN_CREDENTIALS, text, digit, steps)
@@ -175,7 +175,7 @@ const PRIVATE_KEYS: Scanner = {
   },
 }
 
-function* privateKey(text: string, head: Span, { spans, steps }: Finding): Paced<number> {
+function* privateKey(text: string, head: Span, { spans, steps }: Finding): Yielding<number> {
   const last = yield* placeOf('-----END', text, head.to, steps)
   const dashes = last === -1 ? -1 : yield* placeOf(DASHES, text, last + '-----END'.length, steps)
   spans.push({ from: head.from, to: dashes === -1 ? text.length : dashes + DASHES.length })

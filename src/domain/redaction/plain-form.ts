@@ -1,6 +1,6 @@
 /** @module The visible form of a text: without invisible characters, and with look-alike characters replaced by their plain equivalents. */
 import { normalForm } from '../../../schemas/normal-form.ts'
-import type { Paced } from '../paced.ts'
+import type { Yielding } from '../yielding.ts'
 import { BLOCK_CHARS, type TextSteps } from './text-steps.ts'
 
 const PLAIN = /^[\x20-\x7e\s]*$/
@@ -11,7 +11,7 @@ const NOT_SEEN = /[\p{Cf}\p{Cc}]/gu
 const NORMAL_CHARS = 8
 
 /** The text in NFKC (for example full-width digits as digits) without invisible characters; undefined if that changes nothing or exceeds `maxChars`. */
-export function* plainForm(text: string, maxChars: number, steps: TextSteps): Paced<string | undefined> {
+export function* plainForm(text: string, maxChars: number, steps: TextSteps): Yielding<string | undefined> {
   if (yield* isPlain(text, steps)) return undefined
   const blocks: string[] = []
   let chars = 0
@@ -29,7 +29,7 @@ export function* plainForm(text: string, maxChars: number, steps: TextSteps): Pa
   return plain === text ? undefined : plain
 }
 
-function* isPlain(text: string, steps: TextSteps): Paced<boolean> {
+function* isPlain(text: string, steps: TextSteps): Yielding<boolean> {
   for (let at = 0; at < text.length; at += BLOCK_CHARS) {
     const block = text.slice(at, at + BLOCK_CHARS)
     if (!PLAIN.test(block)) return false

@@ -3,9 +3,9 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isJsonObject } from '../../../schemas/json.ts'
 import type { RedactionInForce } from '../../../schemas/redaction.ts'
 import { type Work, WorkExhausted } from '../json-schema/work.ts'
-import { type Paced, Pauses } from '../paced.ts'
 import { type Refusal, refusal } from '../refusal.ts'
 import type { RunCommand } from '../run-command.ts'
+import { Pauses, type Yielding } from '../yielding.ts'
 import { COMMAND_MEMBERS, type Members, type ValueMember } from './command-members.ts'
 import { compileRules, searches } from './compile-rules.ts'
 import { placeFault } from './place-fault.ts'
@@ -42,7 +42,7 @@ export function* redactCommand(
   command: RunCommand,
   declared: RedactionInForce,
   env: RedactionEnv,
-): Paced<RedactedCommand> {
+): Yielding<RedactedCommand> {
   const redaction = redactionBy(declared, env)
   if ('refusal' in redaction) return { ok: false, refusal: redaction.refusal }
   const members = (COMMAND_MEMBERS as Readonly<Record<string, Members>>)[command.kind] ?? OWN
@@ -61,7 +61,7 @@ export function* redactCommand(
 }
 
 /** Redacts texts derived from earlier records, under the rules that are in force now. */
-export function* redactRecorded(value: Json, declared: RedactionInForce, env: RedactionEnv): Paced<Json> {
+export function* redactRecorded(value: Json, declared: RedactionInForce, env: RedactionEnv): Yielding<Json> {
   const redaction = redactionBy(declared, env)
   if ('refusal' in redaction) return value
   const searching = redaction.rules.filter(searches)
@@ -93,7 +93,7 @@ function policyFault(pointer: string, message: string): Refusal {
   return refusal('policy-invalid', message, { pointer, evidence: { errors: [{ pointer, message }] } })
 }
 
-function* redactBody(body: JsonObject, values: readonly ValueMember[], redaction: Redaction): Paced<JsonObject> {
+function* redactBody(body: JsonObject, values: readonly ValueMember[], redaction: Redaction): Yielding<JsonObject> {
   let now = body
   for (const member of values) now = yield* redactMember(now, { member, depth: 0, at: [] }, redaction)
   return now
@@ -106,7 +106,11 @@ interface MemberPlace {
   readonly at: readonly string[]
 }
 
-function* redactMember(body: JsonObject, { member, depth, at }: MemberPlace, redaction: Redaction): Paced<JsonObject> {
+function* redactMember(
+  body: JsonObject,
+  { member, depth, at }: MemberPlace,
+  redaction: Redaction,
+): Yielding<JsonObject> {
   const { path, as } = member
   const name = path[depth] as string
   const value = body[name]
@@ -138,7 +142,7 @@ function* redactLeaf(
   value: Json,
   { member, here }: { readonly member: ValueMember; readonly here: Here },
   redaction: Redaction,
-): Paced<Json> {
+): Yielding<Json> {
   if (member.form === 'object' && isJsonObject(value)) return yield* redactMembers(value, here, redaction)
   const now = yield* redactValue(value, here, redaction)
   const { maxChars } = member
@@ -179,7 +183,7 @@ function memberOf(value: Json | undefined, name: string): Json | undefined {
   return isJsonObject(value ?? null) ? (value as JsonObject)[name] : undefined
 }
 
-function* nameFault(names: Iterable<[string, Json]>, redaction: Redaction): Paced<Refusal | undefined> {
+function* nameFault(names: Iterable<[string, Json]>, redaction: Redaction): Yielding<Refusal | undefined> {
   const here = { ...rootOf(redaction), towards: [] }
   for (const [pointer, value] of names) {
     yield* redactValue(value, here, redaction)

@@ -1,7 +1,7 @@
 /** @module Redacts one text or number by the rules that search texts. */
 import { MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
 import type { Keep, RedactionDetector } from '../../../schemas/redaction.ts'
-import type { Paced } from '../paced.ts'
+import type { Yielding } from '../yielding.ts'
 import type { CompiledRule } from './compile-rules.ts'
 import { spansOf } from './detectors.ts'
 import { plainForm } from './plain-form.ts'
@@ -54,7 +54,7 @@ export function isMarker(text: string, names: ReadonlySet<string>): boolean {
 }
 
 /** Undefined if nothing is redacted. Throws `WorkExhausted`, `TextTooLong` and `TooMuchLeftOut`. */
-export function* searchText(text: string, search: TextSearch): Paced<RedactedText | undefined> {
+export function* searchText(text: string, search: TextSearch): Yielding<RedactedText | undefined> {
   const { rules, blind, steps } = search
   if (rules.length === 0) return undefined
   if (text.length > SEARCHED_TEXT_MAX_CHARS) throw new TextTooLong()
@@ -103,7 +103,7 @@ interface Part extends Span {
 }
 
 /** Merges overlapping parts into one, under the rule that comes first. */
-function* joined(lists: readonly PartsInOrder[], steps: TextSteps): Paced<Part[]> {
+function* joined(lists: readonly PartsInOrder[], steps: TextSteps): Yielding<Part[]> {
   const parts: Part[] = []
   for (let list = firstOf(lists); list !== undefined; list = firstOf(lists)) {
     steps.spend(lists.length)
@@ -137,7 +137,7 @@ function* without(
   text: string,
   parts: readonly Part[],
   { blind, steps }: Pick<TextSearch, 'blind' | 'steps'>,
-): Paced<RedactedText> {
+): Yielding<RedactedText> {
   if (parts.length > LEFT_OUT_MAX) throw new TooMuchLeftOut()
   let rest = 0
   let remaining = ''

@@ -2,7 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { pointerStep, type Token } from '../../../schemas/json-pointer.ts'
 import type { Keep } from '../../../schemas/redaction.ts'
-import type { Paced } from '../paced.ts'
+import type { Yielding } from '../yielding.ts'
 import { type CompiledRule, searches } from './compile-rules.ts'
 import {
   type Blind,
@@ -117,7 +117,7 @@ function stepped(towards: readonly Towards[], token: string): Towards[] {
 }
 
 /** Returns the value with its redacted parts replaced. Throws `WorkExhausted`, `TextTooLong` and `TooMuchLeftOut`. */
-export function* redactValue(value: Json, here: Here, redaction: Redaction): Paced<Json> {
+export function* redactValue(value: Json, here: Here, redaction: Redaction): Yielding<Json> {
   if (here.covered !== undefined) return yield* wholly(value, here, { rule: here.covered, redaction })
   if (here.towards.length === 0 && here.searching.length === 0) return value
   redaction.steps.spend(VALUE_STEPS)
@@ -127,7 +127,7 @@ export function* redactValue(value: Json, here: Here, redaction: Redaction): Pac
   return isJsonObject(value) ? yield* redactMembers(value, here, redaction) : yield* inList(value, here, redaction)
 }
 
-function* wholly(value: Json, here: Here, of: { rule: CompiledRule; redaction: Redaction }): Paced<Json> {
+function* wholly(value: Json, here: Here, of: { rule: CompiledRule; redaction: Redaction }): Yielding<Json> {
   const { rule, redaction } = of
   if (typeof value === 'string' && isMarker(value, redaction.names)) return value
   if (rule.keep !== undefined) {
@@ -157,11 +157,15 @@ function kept(value: Json, { at, rule, text, member }: KeptAt, redaction: Redact
 const keeps = ({ keep }: CompiledRule): boolean => keep !== undefined
 
 /** Searches a text by the rules that apply at this place. */
-function found(text: string, { searching: rules }: Here, { blind, steps }: Redaction): Paced<RedactedText | undefined> {
+function found(
+  text: string,
+  { searching: rules }: Here,
+  { blind, steps }: Redaction,
+): Yielding<RedactedText | undefined> {
   return searchText(text, { rules, blind, steps })
 }
 
-function* textAt(text: string, here: Here, redaction: Redaction): Paced<string> {
+function* textAt(text: string, here: Here, redaction: Redaction): Yielding<string> {
   if (isMarker(text, redaction.names)) return text
   const redacted = yield* found(text, here, redaction)
   const keeping = redacted?.by.find(keeps)
@@ -174,7 +178,7 @@ function* textAt(text: string, here: Here, redaction: Redaction): Paced<string> 
 }
 
 /** A number is searched in its decimal digits and redacted as a whole. */
-function* numberAt(value: number, here: Here, redaction: Redaction): Paced<Json> {
+function* numberAt(value: number, here: Here, redaction: Redaction): Yielding<Json> {
   const by = (yield* found(String(value), here, redaction))?.by ?? []
   const rule = by.find((each) => !keeps(each)) ?? by[0]
   if (rule === undefined) return value
@@ -183,7 +187,7 @@ function* numberAt(value: number, here: Here, redaction: Redaction): Paced<Json>
   return markerOf(rule, String(value), redaction.blind)
 }
 
-function* inList(list: readonly Json[], here: Here, redaction: Redaction): Paced<Json> {
+function* inList(list: readonly Json[], here: Here, redaction: Redaction): Yielding<Json> {
   let copy: Json[] | undefined
   for (const [i, value] of list.entries()) {
     if (redaction.steps.due()) yield
@@ -196,7 +200,7 @@ function* inList(list: readonly Json[], here: Here, redaction: Redaction): Paced
 }
 
 /** Redacts the members of an object, which itself stays an object even if a rule covers it. */
-export function* redactMembers(object: JsonObject, here: Here, redaction: Redaction): Paced<JsonObject> {
+export function* redactMembers(object: JsonObject, here: Here, redaction: Redaction): Yielding<JsonObject> {
   const members: [string, Json][] = []
   let isSame = true
   for (const [name, value] of Object.entries(object)) {
@@ -216,7 +220,7 @@ export function* redactMembers(object: JsonObject, here: Here, redaction: Redact
 }
 
 /** The name after redaction; undefined if the member is removed with its name, because two redacted names could not be told apart. */
-function* nameAt(name: string, here: Here, redaction: Redaction): Paced<string | undefined> {
+function* nameAt(name: string, here: Here, redaction: Redaction): Yielding<string | undefined> {
   if (isMarker(name, redaction.names)) return name
   const redacted = yield* found(name, here, redaction)
   const [first] = redacted?.by ?? []

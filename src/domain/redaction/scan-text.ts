@@ -2,7 +2,7 @@
  * @module Scans a text once for matches of a detector. Each match starts with one of a few ASCII characters; the characters read from
  * there on are bounded, or are not read again. The time is therefore linear in the text, and every character read is counted.
  */
-import type { Paced } from '../paced.ts'
+import type { Yielding } from '../yielding.ts'
 import { type AsciiSet, isIn } from './characters.ts'
 import { BLOCK_CHARS, type TextSteps } from './text-steps.ts'
 
@@ -21,14 +21,14 @@ export interface Finding {
 export interface Scanner {
   /** A match starts with one of these characters, or surrounds it. */
   readonly begins: AsciiSet
-  /** Examines the text at `at` and returns the position after `at` from which to continue. Paced if a match has no maximum length. */
-  readonly find: (text: string, at: number, finding: Finding) => number | Paced<number>
+  /** Examines the text at `at` and returns the position after `at` from which to continue. Yielding if a match has no maximum length. */
+  readonly find: (text: string, at: number, finding: Finding) => number | Yielding<number>
 }
 
 /** Fixed cost per text, in steps between pauses. */
 const SCAN_STEPS = 4
 
-export function* scanText({ begins, find }: Scanner, text: string, steps: TextSteps): Paced<Span[]> {
+export function* scanText({ begins, find }: Scanner, text: string, steps: TextSteps): Yielding<Span[]> {
   const spans: Span[] = []
   const finding: Finding = { spans, steps }
   steps.pauses.count(SCAN_STEPS)
@@ -62,7 +62,7 @@ export function firstNotIn(set: AsciiSet, text: string, from: number, end: numbe
 }
 
 /** End of the run of characters of the set that starts at `at`. */
-export function* endOf(set: AsciiSet, text: string, at: number, steps: TextSteps): Paced<number> {
+export function* endOf(set: AsciiSet, text: string, at: number, steps: TextSteps): Yielding<number> {
   for (let from = at; ; ) {
     const end = from + BLOCK_CHARS
     const to = firstNotIn(set, text, from, end)
@@ -74,7 +74,7 @@ export function* endOf(set: AsciiSet, text: string, at: number, steps: TextSteps
 }
 
 /** Like `indexOf`, with pauses. */
-export function* placeOf(what: string, text: string, at: number, steps: TextSteps): Paced<number> {
+export function* placeOf(what: string, text: string, at: number, steps: TextSteps): Yielding<number> {
   for (let from = at; from < text.length; from += BLOCK_CHARS) {
     const found = text.slice(from, from + BLOCK_CHARS + what.length - 1).indexOf(what)
     steps.read(found === -1 ? BLOCK_CHARS : found + 1)

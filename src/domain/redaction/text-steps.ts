@@ -1,6 +1,6 @@
 /** @module Step accounting for text searches, by the characters that are read: charges the work budget and decides when to pause. */
 import { spend, type Work } from '../json-schema/work.ts'
-import type { Pauses } from '../paced.ts'
+import type { Pauses } from '../yielding.ts'
 
 /** Characters that a detector reads per step. */
 const CHARS_A_STEP = 8

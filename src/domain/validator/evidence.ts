@@ -4,7 +4,7 @@
  */
 import { normaliseEntity } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
-import type { Paced, Pauses } from '../paced.ts'
+import type { Pauses, Yielding } from '../yielding.ts'
 import {
   addResult,
   dumpResults,
@@ -111,7 +111,7 @@ export function addToolResult(evidence: Evidence, result: Result): Evidence {
  * Reads the pending results and returns the rows of all results so far; undefined if there are none. Once started, it must be run to its
  * end before the evidence is used again, unless the evidence is discarded.
  */
-export function settle(evidence: Evidence, pauses: Pauses): Paced<RowIndex | undefined> {
+export function settle(evidence: Evidence, pauses: Pauses): Yielding<RowIndex | undefined> {
   return indexResults(evidence.results, { addText: (text) => searchLater(evidence, text), pauses })
 }
 
@@ -125,7 +125,7 @@ export function* isRecorded(
   evidence: Evidence,
   leaf: string | number,
   { budget, pauses }: Looking,
-): Paced<boolean | 'truncated'> {
+): Yielding<boolean | 'truncated'> {
   const { index: rows } = evidence.results
   if (rows?.knows(leaf) === true) return true
   if (typeof leaf === 'string' && String(Number(leaf)) === leaf && rows?.knows(Number(leaf)) === true) return true
@@ -163,7 +163,7 @@ export function* groundOf(
   evidence: Evidence,
   leaf: string | number,
   { budget, pauses }: Looking,
-): Paced<boolean | 'truncated'> {
+): Yielding<boolean | 'truncated'> {
   if (evidence.truncated) return 'truncated'
   if (isComplete(evidence, leaf)) return true
   yield* indexTexts(evidence.index, pauses)
@@ -225,7 +225,7 @@ function truncate(evidence: Evidence): void {
 }
 
 /** Splits the texts into words. This is done on the first search inside texts, because most runs repeat received names as a whole. */
-function* indexTexts(index: TextIndex, pauses: Pauses): Paced<void> {
+function* indexTexts(index: TextIndex, pauses: Pauses): Yielding<void> {
   while (index.indexed < index.list.length) {
     const text = index.list[index.indexed] as string
     for (let at = 0; at < text.length; at += PIECE_CHARS) {

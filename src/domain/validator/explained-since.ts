@@ -9,7 +9,7 @@ import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../sche
 import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
-import type { Paced } from '../paced.ts'
+import type { Yielding } from '../yielding.ts'
 import type { Evidence } from './evidence.ts'
 import { isCovered } from './supersedes.ts'
 import { judgeHandoff } from './validate.ts'
@@ -30,7 +30,7 @@ interface Named {
   readonly tokens: readonly string[]
 }
 
-export function* explainedSince(state: RunState, handoff: Explaining): Paced<SuspectsClosed> {
+export function* explainedSince(state: RunState, handoff: Explaining): Yielding<SuspectsClosed> {
   const named = openSuspects(state).flatMap((suspect): Named[] => {
     const tokens = suspect.path === '' ? undefined : parsePointer(suspect.path)
     // By now, another member may be at the same index.
@@ -67,7 +67,7 @@ function* judgedAgain(
   state: RunState,
   named: readonly Named[],
   { envelope, movesRefused = [], policy, evidence }: Explaining,
-): Paced<SuspectsClosed> {
+): Yielding<SuspectsClosed> {
   const moves = heldMoves({ moves: envelope.moves, movesRefused: [...movesRefused] })
   if (moves.length === 0 && (evidence.results.index?.size ?? 0) === 0 && evidence.results.waiting.length === 0)
     return []

@@ -4,9 +4,9 @@ import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Move } from '../../../schemas/place-policy.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
-import type { Paced } from '../paced.ts'
 import { withRedacted } from '../redaction/judge-redacted.ts'
 import { type Sent, sentBody } from '../redaction/sent.ts'
+import type { Yielding } from '../yielding.ts'
 import type { ManifestMoves } from './declared/declarations.ts'
 import { placesOfSchema } from './declared/schema-places.ts'
 import type { Evidence } from './evidence.ts'
@@ -29,7 +29,7 @@ export interface Judging {
 
 type Judged = Pick<PostEnvelope, 'agent' | 'payload' | 'add' | 'supersedes' | 'moves' | 'tokens'>
 
-export function* judge(state: RunState, envelope: Judged, input: Judging): Paced<Judgement> {
+export function* judge(state: RunState, envelope: Judged, input: Judging): Yielding<Judgement> {
   const sent = sentHandoff(input.sent)
   const verdict = yield* judgeHandoff(handoffInput(state, envelope, input, sent))
   const judged = sent === undefined ? verdict : withRedacted(verdict, { context: state.context, ...sent })

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parsePointer, type Token, valueAt } from '../../../schemas/json-pointer.ts'
 import { addFinding, type Report } from './report.ts'
-import { isWhole, type Trunk } from './trunk.ts'
+import { isWholeContext, type Trunk } from './trunk.ts'
 
 export interface Supersession {
   readonly path: string
@@ -53,7 +53,7 @@ function faultOf(
   }: { readonly reason: string; readonly reasonMinChars: number; readonly trunk: Trunk },
 ): string | undefined {
   if (tokens === undefined) return 'the path is no JSON Pointer (RFC 6901)'
-  if (isWhole(tokens, trunk)) return 'the path must not be the whole context; name what is superseded'
+  if (isWholeContext(tokens, trunk)) return 'the path must not be the whole context; name what is superseded'
   if (!isPlainReason(reason)) return 'the reason must not be blank'
   const chars = [...reason.replace(/[\s\p{C}\p{Z}]+/gu, ' ').trim()].length
   return chars < reasonMinChars ? `the policy wants a reason of ${reasonMinChars} characters` : undefined

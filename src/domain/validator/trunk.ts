@@ -79,7 +79,7 @@ function objectAt(context: JsonObject, key: string): JsonObject {
 }
 
 /** Whether a place holds the whole context. */
-export function isWhole(place: readonly Token[], trunk: Trunk): boolean {
+export function isWholeContext(place: readonly Token[], trunk: Trunk): boolean {
   return place.length <= trunk.length && place.every((token, depth) => `${token}` === trunk[depth])
 }
 

@@ -7,7 +7,7 @@ import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import { isPlacePointer } from '../../../schemas/value-forms.ts'
 import { type CheckedPayload, compileSchema } from '../json-schema/compile-schema.ts'
 import type { SchemaFault } from '../json-schema/evaluation.ts'
-import { finish, type Paced, Pauses } from '../paced.ts'
+import { finish, Pauses, type Yielding } from '../yielding.ts'
 import {
   type DeclarationRights,
   type ManifestMoves,
@@ -86,7 +86,7 @@ export function validateHandoff(input: HandoffInput): Verdict {
 }
 
 /** Neither the documents nor the evidence may change until the generator has finished. */
-export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses()): Paced<Verdict> {
+export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses()): Yielding<Verdict> {
   const report = emptyReport()
   const { evidence } = posted
   const tools = posted.policy.evidence === undefined ? ALL_TOOLS : toolsUnder(posted.policy.evidence)
@@ -140,7 +140,7 @@ function* judgeEstablished(
   input: HandoffInput & { readonly trunk: Trunk; readonly tools: Tools },
   rights: DeclarationRights,
   { report, pauses }: { readonly report: Report; readonly pauses: Pauses },
-): Paced<Judged> {
+): Yielding<Judged> {
   const { policy } = input
   if (policy.base === 'relay') return relayFindings(input, report)
   const { before, after, supersedes, agent, evidence, trunk, tools } = input

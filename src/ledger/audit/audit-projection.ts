@@ -274,9 +274,9 @@ export class AuditProjection {
     if (store.densePositions === true || sealer === undefined) return false
     if (ours.has(stream) || this.#ours.get(stream) !== undefined) return false
     const isKnown = revision > 0 && !index.isForeign(stream) && index.hasStream(stream)
-    const isOurs = isKnown || (record !== undefined && sealFaults(sealer, record).length === 0)
-    if (isOurs) ours.add(stream)
-    return !isOurs
+    const isOwn = isKnown || (record !== undefined && sealFaults(sealer, record).length === 0)
+    if (isOwn) ours.add(stream)
+    return !isOwn
   }
 }
 

@@ -27,8 +27,8 @@ export function logBeside({ store, logs, sealer }: LogBesideDeps): LogBeside {
   return {
     follow: async (tenant) => {
       const [end, reached] = [await store.end(), leaves.progress()?.position]
-      const isThere = reached !== undefined && end !== undefined && store.comparePositions(reached, end) >= 0
-      if (!isThere) await logs.catchUp()
+      const exists = reached !== undefined && end !== undefined && store.comparePositions(reached, end) >= 0
+      if (!exists) await logs.catchUp()
       return logs.state(tenant).size
     },
     // Both number the events alike: where the last ones are the same, so are all before.

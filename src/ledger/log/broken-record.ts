@@ -28,13 +28,13 @@ export async function logsStoppedBy(
 ): Promise<ReadonlySet<string>> {
   const tenants = new Set<string>()
   const own = streamTenant(broken.record.stream)
-  if (own !== undefined && (await isOurs(deps, broken))) tenants.add(own)
+  if (own !== undefined && (await isOwn(deps, broken))) tenants.add(own)
   const sealedFor = sealedTenant(deps.sealer, broken.record)
   if (sealedFor !== undefined) tenants.add(sealedFor)
   return tenants
 }
 
-async function isOurs(
+async function isOwn(
   { store, sealer }: { readonly store: EventStore; readonly sealer: Sealer },
   { record, faults, isKnownStream }: BrokenRecord,
 ): Promise<boolean> {

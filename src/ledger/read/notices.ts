@@ -94,6 +94,6 @@ function announcedIn(sealer: Sealer, record: ReadRecord): Notice | undefined {
   const { announced } = EVENTS[read.header.type]
   if (announced === undefined || sealOf(sealer, record) === 'invalid') return undefined
   const notice = { header: read.header, announced }
-  if (record.archive?.isThere === false) return { ...notice, data: {}, isAway: true }
+  if (record.archive?.exists === false) return { ...notice, data: {}, isAway: true }
   return { ...notice, data: parseJson(record.data) as JsonObject }
 }

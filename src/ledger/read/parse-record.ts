@@ -51,7 +51,7 @@ export function checkedEvent(record: ReadRecord, checked: CheckedParts): LedgerE
 
 /** A body that is in an archive which is elsewhere throws `ArchiveMissingError` where it is read; the header can be read all the same. */
 function bodyIn({ archive, data }: ReadRecord): string {
-  if (archive?.isThere === false) throw archiveMissing(archive)
+  if (archive?.exists === false) throw archiveMissing(archive)
   return data
 }
 

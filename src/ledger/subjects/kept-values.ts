@@ -163,8 +163,8 @@ export function keptIn(keys: SubjectKeys | undefined, { header, data }: KeptEven
     values = { ...values, ...rest }
     if (n === 0 && typeof first === 'string') callKey = first
   }
-  const isWhole = erased.length === 0 && missing.length === 0
-  if (callKey !== undefined && isWhole) {
+  const isComplete = erased.length === 0 && missing.length === 0
+  if (callKey !== undefined && isComplete) {
     for (const { key: id } of kept.slice(1).reverse()) {
       const key = keys?.byId(id)
       const aad = aadOf(keys?.ledgerId ?? '', { ...header, key: id })
@@ -175,7 +175,7 @@ export function keptIn(keys: SubjectKeys | undefined, { header, data }: KeptEven
     values,
     erased,
     ...(missing.length > 0 && { missing }),
-    ...(callKey !== undefined && isWhole && { callKey }),
+    ...(callKey !== undefined && isComplete && { callKey }),
   }
 }
 

@@ -104,7 +104,7 @@ export class Appender {
       if (typeof data.callId === 'string') leases.decided(run, data.callId)
       if (typeof data.reservationId === 'string') leases.reserved(run, data.reservationId)
     }
-    stats.handedOver()
+    stats.began()
     const appended = run.append(store, append)
     runs.hold(run)
     return { refusedNow: answer.kind === 'refusal', settled: this.#afterAppend(run, appended, sent) }

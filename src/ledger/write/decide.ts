@@ -19,7 +19,6 @@ import { decideHandoff, type HandoffEnv, type SignedEnvelope } from '../../domai
 import { decideJoin } from '../../domain/join.ts'
 import { decideJudgement } from '../../domain/judgement.ts'
 import { decideManifest } from '../../domain/manifest.ts'
-import { isPaced, type Paced, Pauses } from '../../domain/paced.ts'
 import type { Sent } from '../../domain/redaction/sent.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { decideRollback } from '../../domain/rewind.ts'
@@ -33,6 +32,7 @@ import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
 import { decideSignal, decideWait } from '../../domain/waits.ts'
 import { decideCarried, decideLeave } from '../../domain/worker.ts'
+import { isYielding, Pauses, type Yielding } from '../../domain/yielding.ts'
 import {
   checkAgentSignature,
   ENVELOPE_TYP,
@@ -100,7 +100,7 @@ export interface DecideInput {
 }
 
 /** Judging a handoff may take long; the decision then pauses. Until it has ended, nothing else may be decided on the run. */
-export function decide(input: DecideInput): Decision | Paced<Decision> {
+export function decide(input: DecideInput): Decision | Yielding<Decision> {
   const { run, pending, env } = input
   const { caller, command } = pending
   if (run.state === undefined) {
@@ -129,14 +129,14 @@ function logStopped(loss: Loss): Refusal {
   })
 }
 
-function* decideOnSettled(state: RunState, input: DecideInput): Paced<Decision> {
+function* decideOnSettled(state: RunState, input: DecideInput): Yielding<Decision> {
   yield* settle(input.run.evidence, new Pauses())
   const made = decideOnRun(state, input)
-  return isPaced(made) ? yield* made : made
+  return isYielding(made) ? yield* made : made
 }
 
-/** The decision, or paced work that results in one. Not itself a generator, because each generator frame is an object as large as its function. */
-function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput): Decision | Paced<Decision> {
+/** The decision, or work that yields that results in one. Not itself a generator, because each generator frame is an object as large as its function. */
+function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput): Decision | Yielding<Decision> {
   const { command, contexts, events } = pending
   switch (command.kind) {
     case 'start':

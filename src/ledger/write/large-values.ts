@@ -5,11 +5,11 @@ import { RUN_EVENTS } from '../../../schemas/events.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import type { Decision, Draft } from '../../domain/decision.ts'
-import { finish, type Paced, Pauses } from '../../domain/paced.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { addEvidence, addToolResult, settle, type UnreadResult } from '../../domain/validator/evidence.ts'
 import { saysFailed } from '../../domain/validator/grounding/failed-answers.ts'
 import { noteOutcome, takeQuestion } from '../../domain/validator/grounding/recorded-results.ts'
+import { finish, Pauses, type Yielding } from '../../domain/yielding.ts'
 import type { Party } from '../../resources/fair-shares.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
@@ -51,7 +51,7 @@ export class LargeValues {
   readFirst(run: RunAggregate, party: Party): Attempt {
     const { values, work } = this.#deps
     const goOn = run.pause()
-    const inTurns = (paced: Paced<unknown>): unknown => work?.writes.inTurns(paced, party) ?? finish(paced)
+    const inTurns = (steps: Yielding<unknown>): unknown => work?.writes.inTurns(steps, party) ?? finish(steps)
     const settled = readUnread(run, { values, inTurns }).finally(goOn)
     return { refusedNow: false, undecided: true, settled: settled.then(() => 'again') }
   }
@@ -125,8 +125,8 @@ function valueTooLarge(limit: number, actual: number): Refusal {
 
 interface Reading {
   readonly values: Pick<ValueStore, 'value'>
-  /** Runs paced work in turns with other work. */
-  readonly inTurns: (work: Paced<unknown>) => unknown
+  /** Runs work that yields in turns with other work. */
+  readonly inTurns: (work: Yielding<unknown>) => unknown
 }
 
 /**

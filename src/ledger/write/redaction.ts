@@ -13,7 +13,6 @@ import {
   type RedactionInForce,
 } from '../../../schemas/redaction.ts'
 import { type Decision, type Draft, refuse } from '../../domain/decision.ts'
-import { isPaced, type Paced } from '../../domain/paced.ts'
 import { joinedRules } from '../../domain/redaction/joined-rules.ts'
 import {
   declaredFault,
@@ -25,6 +24,7 @@ import type { RedactedPlace } from '../../domain/redaction/redact-value.ts'
 import type { Sent } from '../../domain/redaction/sent.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
+import { isYielding, type Yielding } from '../../domain/yielding.ts'
 import { type BlindKey, blindCallKey, blindValue, deriveBlindKey } from '../../signing/blind.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import { jsonDigest } from '../../signing/digests.ts'
@@ -57,7 +57,7 @@ interface Redacting {
 }
 
 /** Redacts the command according to the rules, has it decided, and marks the events accordingly. */
-export function* decideRedacted(redacting: Redacting, decide: () => Decision | Paced<Decision>): Paced<Decision> {
+export function* decideRedacted(redacting: Redacting, decide: () => Decision | Yielding<Decision>): Yielding<Decision> {
   const { run, pending, tenant, sealer, subjects } = redacting
   const inForce = rulesInForce(run.state?.policy.redaction, tenant, pending)
   const key = blindKeyOf(sealer, run.tenant, run.stream)
@@ -66,7 +66,7 @@ export function* decideRedacted(redacting: Redacting, decide: () => Decision | P
   // A run records the rules in force when it starts.
   const isNew = run.state !== undefined && inForce.isNew
   const decided = decide()
-  const decision = isPaced(decided) ? yield* decided : decided
+  const decision = isYielding(decided) ? yield* decided : decided
   return yield* markedDecision(decision, { ...inForce, isNew }, { sent: pending.sent, kept: pending.kept, key })
 }
 
@@ -121,7 +121,7 @@ function* leaveOut(
   pending: PendingCommand,
   rules: RedactionInForce,
   { key, run, subjects }: { key: BlindKey; run: RunAggregate; subjects: SubjectKeys | undefined },
-): Paced<Refusal | undefined> {
+): Yielding<Refusal | undefined> {
   // If the command is decided again, the stored large value has to be the same object.
   if (pending.redactedBy === rules) return undefined
   pending.asSent ??= pending.command
@@ -181,9 +181,9 @@ function* markedDecision(
   decision: Decision,
   { rules, policy, isNew }: InForce,
   of: Omit<Marking, 'policy' | 'rules'>,
-): Paced<Decision> {
+): Yielding<Decision> {
   const before: Draft[] = isNew ? [{ type: 'RedactionChanged', data: { v: 1, rules, policy } }] : []
-  const mark = function* (drafts: readonly Draft[]): Paced<Draft[]> {
+  const mark = function* (drafts: readonly Draft[]): Yielding<Draft[]> {
     const marked: Draft[] = []
     for (const draft of drafts) marked.push(yield* markedDraft(draft, { policy, rules, ...of }))
     return marked
@@ -209,7 +209,7 @@ interface Marking {
   readonly key: BlindKey
 }
 
-function* markedDraft(draft: Draft, { policy, rules, sent, kept: keeping, key }: Marking): Paced<Draft> {
+function* markedDraft(draft: Draft, { policy, rules, sent, kept: keeping, key }: Marking): Yielding<Draft> {
   let data = draft.data as unknown as { readonly [member: string]: Json }
   if (data.findings !== undefined) {
     const findings = yield* redactRecorded(data.findings, rules, envUnder(key))

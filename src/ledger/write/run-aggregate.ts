@@ -75,7 +75,7 @@ export class RunAggregate {
   /** Texts of the members of the context, if this process wrote it. */
   memberTexts: MemberTexts | undefined
   #weighed: Weighed = { context: undefined, snapshot: undefined, contextBytes: 0, bytes: 0 }
-  /** Until this resolves, a paced decision on this run is in progress, and no other may begin. */
+  /** Until this resolves, a decision that yields on this run is in progress, and no other may begin. */
   paused: Promise<void> | undefined
   /**
    * Called automatically soon after the last pending append has settled, unless another one is pending by then. Its argument has all it needs, so it

@@ -4,9 +4,9 @@
  */
 import { LRUCache } from 'lru-cache'
 import { runStream } from '../../../schemas/names.ts'
-import { finish, Pauses } from '../../domain/paced.ts'
 import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
+import { finish, Pauses } from '../../domain/yielding.ts'
 import { AdmissionQueue } from '../../resources/admission-queue.ts'
 import { OverloadedError } from '../../resources/overloaded-error.ts'
 import { recordDigest } from '../../signing/digests.ts'

@@ -7,10 +7,10 @@ import { type RunState, safeKey } from '../../../projections/run-state.ts'
 import { ANSWERS_TO_CODE, requestMark, toldRefusal } from '../../../schemas/refused-request.ts'
 import { type Decision, type Env, type Refused, refuseOnRecord } from '../../domain/decision.ts'
 import { withoutAppend } from '../../domain/disclosure.ts'
-import { finish, isPaced, type Paced } from '../../domain/paced.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { claimedFirst } from '../../domain/step.ts'
+import { finish, isYielding, type Yielding } from '../../domain/yielding.ts'
 import type { Party } from '../../resources/fair-shares.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
 import { CanonicalTexts } from '../../signing/canonical-json.ts'
@@ -163,7 +163,7 @@ export class WritePath {
 
   readonly #failed = (error: unknown): Outcome => refused(loadRefusal(error, this.#deps.store))
 
-  /** Decides and seals at once, or as soon as a paced decision is made; `settled` waits for the disk. The run must not be paused. */
+  /** Decides and seals at once, or as soon as a decision that yields is made; `settled` waits for the disk. The run must not be paused. */
   #try(run: RunAggregate, pending: PendingCommand): Attempt | Promise<Attempt> {
     if (run.dead || !this.#deps.runs.owns(run)) return AGAIN
     // Values stored apart from the events are evidence too.
@@ -183,11 +183,11 @@ export class WritePath {
     const texts = new CanonicalTexts(run.memberTexts)
     if (work === undefined) {
       const decided = this.#decide(run, pending, texts)
-      return this.#carryOut(run, pending, { decision: isPaced(decided) ? finish(decided) : decided, texts })
+      return this.#carryOut(run, pending, { decision: isYielding(decided) ? finish(decided) : decided, texts })
     }
     return work.writes.doing(partyOf(pending.caller), () => {
       const deciding = this.#decide(run, pending, texts)
-      if (!isPaced(deciding)) return this.#carryOut(run, pending, { decision: deciding, texts })
+      if (!isYielding(deciding)) return this.#carryOut(run, pending, { decision: deciding, texts })
       const first = deciding.next()
       return first.done === true
         ? this.#carryOut(run, pending, { decision: first.value, texts })
@@ -198,7 +198,7 @@ export class WritePath {
   async #tryInTurns(
     run: RunAggregate,
     pending: PendingCommand,
-    by: { readonly deciding: Paced<Decision>; readonly texts: CanonicalTexts; readonly work: WorkQueue },
+    by: { readonly deciding: Yielding<Decision>; readonly texts: CanonicalTexts; readonly work: WorkQueue },
   ): Promise<Attempt> {
     const { deciding, texts, work } = by
     const party = partyOf(pending.caller)
@@ -213,23 +213,23 @@ export class WritePath {
     }
   }
 
-  #decide(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Decision | Paced<Decision> {
+  #decide(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Decision | Yielding<Decision> {
     const tenant = this.#deps.tenantPolicy?.(run.tenant)
     // The fast path: most runs have no redaction rules.
     if ((tenant?.redaction ?? run.state?.policy.redaction ?? declaredRules(pending)) === undefined)
       return this.#decideAsIs(run, pending, texts)
-    const asIs = (): Decision | Paced<Decision> => this.#decideAsIs(run, pending, texts)
+    const asIs = (): Decision | Yielding<Decision> => this.#decideAsIs(run, pending, texts)
     return decideRedacted({ run, pending, tenant, sealer: this.#deps.sealer, subjects: this.#deps.subjects }, asIs)
   }
 
-  #decideAsIs(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Decision | Paced<Decision> {
+  #decideAsIs(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Decision | Yielding<Decision> {
     const env = this.#env(run, pending, texts)
     const decision =
       pending.reusedKey === true && run.state !== undefined
         ? refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: pending.info.idempotency?.key ?? '' })
         : decide({ run, pending, env, texts, tenantPolicy: this.#deps.tenantPolicy, stoppedLog: this.#deps.stoppedLog })
     if (run.state?.disclosed !== true) return decision
-    return isPaced(decision) ? thenWithoutAppend(decision) : withoutAppend(decision)
+    return isYielding(decision) ? thenWithoutAppend(decision) : withoutAppend(decision)
   }
 
   #env(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Env {
@@ -302,7 +302,7 @@ export class WritePath {
   }
 }
 
-function* thenWithoutAppend(deciding: Paced<Decision>): Paced<Decision> {
+function* thenWithoutAppend(deciding: Yielding<Decision>): Yielding<Decision> {
   return withoutAppend(yield* deciding)
 }
 

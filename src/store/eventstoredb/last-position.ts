@@ -108,9 +108,9 @@ async function lookBackwards(connection: Connection, { from, count, known }: Loo
       if (event === undefined) return true
       const { position, streamId } = event
       const isKnown = known !== undefined && compareAllPositions(position, known.upTo) <= 0
-      const isOurs = !isKnown && isLedgerStream(streamId)
-      const found = isOurs ? position : isKnown ? known.last : undefined
-      look = { isOver: isOurs || isKnown, found, newest: look.newest ?? position, lowest: position }
+      const isOwn = !isKnown && isLedgerStream(streamId)
+      const found = isOwn ? position : isKnown ? known.last : undefined
+      look = { isOver: isOwn || isKnown, found, newest: look.newest ?? position, lowest: position }
       return !look.isOver
     }
     const options = { direction: BACKWARDS, fromPosition: from, maxCount: count, requiresLeader: true } as const

@@ -93,8 +93,8 @@ async function findWritten(
       `SELECT position, header FROM ${sessions.target.schema}.events WHERE stream = $1 AND revision > $2 AND revision <= $3 ORDER BY revision`,
       [stream, expectedRevision, last],
     )
-    const isOurs = rows.length === records.length && rows.every((row, index) => row.header === records[index]?.header)
-    if (!isOurs) return undefined
+    const isOwn = rows.length === records.length && rows.every((row, index) => row.header === records[index]?.header)
+    if (!isOwn) return undefined
     const found = { kind: 'appended', revision: last, position: String(rows.at(-1)?.position) } as const
     notes.settle([append], [found])
     return found

@@ -38,8 +38,8 @@ export class ArchiveReader implements Disposable {
     if (place === undefined) return { salt, data }
     const { archive: name, offset, bytes } = place
     const line = bytes > LINE_MAX_BYTES ? '' : this.#read(name, offset, bytes)
-    if (line === undefined) return { salt, data: '', archive: { name, isThere: false } }
-    return { ...(bodyInLine(line, header) ?? { salt, data: '' }), archive: { name, isThere: true } }
+    if (line === undefined) return { salt, data: '', archive: { name, exists: false } }
+    return { ...(bodyInLine(line, header) ?? { salt, data: '' }), archive: { name, exists: true } }
   }
 
   #read(name: string, offset: number, bytes: number): string | undefined {

@@ -47,7 +47,7 @@ function opened(path: string): Database {
 /** What a process that owns no key may ask of the file. */
 export interface SubjectFileReader extends Disposable {
   /** Whether a key exists. */
-  isThere(id: string): boolean
+  exists(id: string): boolean
   /** The runs in which a key is used. */
   runsOf(id: string): readonly string[]
 }
@@ -59,7 +59,7 @@ export function readSqliteSubjects(path: string): SubjectFileReader {
     const one = db.prepare<[string], number>('SELECT wrapped IS NOT NULL FROM subject_keys WHERE id = ?').pluck()
     const runs = db.prepare<[string], string>('SELECT run FROM subject_runs WHERE id = ?').pluck()
     return {
-      isThere: (id) => one.get(id) === 1,
+      exists: (id) => one.get(id) === 1,
       runsOf: (id) => runs.all(id),
       [Symbol.dispose]: () => db.close(),
     }

@@ -100,13 +100,13 @@ class FrameScan {
     const { page, commitPages, salts, stored } = readFrame(bytes)
     this.#frames += 1
     if (page !== 0) this.#salts ??= salts
-    const isOurs = this.#salts !== undefined && same(salts, this.#salts)
+    const isOwn = this.#salts !== undefined && same(salts, this.#salts)
     const checks = page !== 0 && same(frameSum(bytes, this.#before, this.#bigEndian), stored)
-    if (this.#broken === 0 && this.#isRead && isOurs && checks) {
+    if (this.#broken === 0 && this.#isRead && isOwn && checks) {
       if (commitPages > 0) this.#lastCommit = this.#frames
     } else if (this.#broken === 0) {
-      this.#breakAt(bytes, { isOurs, checks, commitPages, salts, stored })
-    } else if (isOurs) {
+      this.#breakAt(bytes, { isOwn, checks, commitPages, salts, stored })
+    } else if (isOwn) {
       this.#lost += 1
       if (checks && this.#laterCommits > 0) this.#laterFrames += 1
       if (checks && commitPages > 0) this.#laterCommits += 1
@@ -115,19 +115,19 @@ class FrameScan {
   }
 
   #breakAt(bytes: Uint8Array, frame: BrokenFrame): void {
-    const { isOurs, checks, commitPages, salts, stored } = frame
+    const { isOwn, checks, commitPages, salts, stored } = frame
     this.#broken = this.#frames
-    this.#brokenCommits = isOurs && commitPages > 0
+    this.#brokenCommits = isOwn && commitPages > 0
     if (!this.#isRead) {
-      this.#lost = isOurs ? 1 : 0
+      this.#lost = isOwn ? 1 : 0
       return
     }
     const question = { before: this.#before, stored, bigEndian: this.#bigEndian }
     const sum = frameSum(bytes, this.#before, this.#bigEndian)
-    this.#oneBitOff = isOurs
+    this.#oneBitOff = isOwn
       ? distance(sum, stored) <= 1 || isOneBitOff(bytes, question)
       : checks && distance(salts, this.#salts ?? salts) === 1
-    if (isOurs || this.#oneBitOff) this.#lost = this.#frames - this.#lastCommit
+    if (isOwn || this.#oneBitOff) this.#lost = this.#frames - this.#lastCommit
   }
 
   state(): WalState {
@@ -141,7 +141,7 @@ class FrameScan {
 }
 
 interface BrokenFrame {
-  readonly isOurs: boolean
+  readonly isOwn: boolean
   readonly checks: boolean
   readonly commitPages: number
   readonly salts: Sum

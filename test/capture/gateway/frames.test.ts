@@ -79,7 +79,7 @@ frames('behind what is kept, usage is counted on and read all the same', () => {
   const reader = new AnswerReader({ provider: PROVIDERS.openai, request: {}, hidesUsage: false, keptChars: 120 })
   const say = (chunk: Json): void => void reader.push(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`))
   for (let i = 0; i < 4; i += 1) say({ choices: [{ index: 0, delta: { content: 'four' } }] })
-  assert.is(reader.isWhole, false)
+  assert.is(reader.isComplete, false)
   assert.is(reader.counted(7).outputTokens, 8)
   say({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 4 } })
   assert.is(reader.reported()?.outputTokens, 4)

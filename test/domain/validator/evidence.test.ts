@@ -3,7 +3,6 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../../schemas/json.ts'
 import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
-import { finish, Pauses } from '../../../src/domain/paced.ts'
 import {
   addEvidence,
   dumpEvidence,
@@ -17,6 +16,7 @@ import {
 } from '../../../src/domain/validator/evidence.ts'
 import { validateHandoff } from '../../../src/domain/validator/validate.ts'
 import { hasPhrase, numbersOf, wordsOf } from '../../../src/domain/validator/words.ts'
+import { finish, Pauses } from '../../../src/domain/yielding.ts'
 
 const test = suite('evidence')
 

@@ -12,7 +12,7 @@ import { readTime } from '../meaning/dates.ts'
 import { isClockKey, isCounterKey, isCountingKey } from '../meaning/rising.ts'
 import { addFinding, type Report } from '../report.ts'
 import { isPlainReason } from '../supersedes.ts'
-import { isWhole, type Trunk, topKey } from '../trunk.ts'
+import { isWholeContext, type Trunk, topKey } from '../trunk.ts'
 
 /** Maximum number of places of a context that one declaration may match. */
 const PLACES_MAX = 1000
@@ -142,7 +142,7 @@ function isKind(as: string): as is Move['as'] {
 function keyFault(tokens: readonly string[], { policy, trunk }: DeclarationRights): string | undefined {
   const { criticalKeys, protect } = policy
   const key = topKey(tokens, trunk)
-  if (isWhole(tokens, trunk)) return 'it is the whole context; name what moves'
+  if (isWholeContext(tokens, trunk)) return 'it is the whole context; name what moves'
   const isNamed = criticalKeys.includes(key) || (Array.isArray(protect) && protect.includes(key))
   return isNamed || key === '*' ? 'it lies below a critical key, of which only a policy says what moves' : undefined
 }

@@ -2,7 +2,7 @@
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
-import type { Paced } from '../../paced.ts'
+import type { Yielding } from '../../yielding.ts'
 import type { PlaceRules } from './place-rules.ts'
 
 export interface Change {
@@ -26,7 +26,7 @@ export interface Change {
 export type Excuse = (change: Change) => Finding | undefined
 
 /** Prepares the excuse from all changes, before the first one is judged. */
-export type Excuses = (changes: readonly Change[]) => Paced<Excuse | undefined>
+export type Excuses = (changes: readonly Change[]) => Yielding<Excuse | undefined>
 
 /** A value that was added, at its place in the new context. */
 export interface Gain {

@@ -5,7 +5,7 @@ import type { Finding } from '../../../../schemas/finding.ts'
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import { compareOther } from '../compare-other.ts'
 import { derivedIn } from '../explained/derived.ts'
 import { movedAmong, saidOnceIn } from '../explained/moved.ts'
@@ -46,7 +46,7 @@ export interface EstablishedInput {
   /** State words that the run has left on the way to `before`. */
   readonly left?: LeftWords | undefined
   /** Whether an added value is, as a whole, a tool's answer. */
-  readonly isRecorded?: ((gain: Gain) => Paced<boolean>) | undefined
+  readonly isRecorded?: ((gain: Gain) => Yielding<boolean>) | undefined
 }
 
 /** Maximum number of added values that are checked; a payload with ten thousand new keys does not restate anything by accident. */
@@ -68,7 +68,11 @@ interface Judging extends Walk {
 }
 
 /** Returns the top-level keys that differ, as far as the validator distinguishes values. */
-export function* checkEstablished(input: EstablishedInput, report: Report, pauses: Pauses): Paced<readonly string[]> {
+export function* checkEstablished(
+  input: EstablishedInput,
+  report: Report,
+  pauses: Pauses,
+): Yielding<readonly string[]> {
   const { before, after, policy, trunk } = input
   const [isProtected, isProse] = [protectedBy(policy), proseBy(policy)]
   const judging = startJudging(input, report, pauses)
@@ -115,7 +119,7 @@ function differingKeys({ before, after, next }: Level): readonly string[] {
 }
 
 /** Judges the changes in the order in which they were found. */
-function* judgeChanges({ input, superseded, report, changes, gains, pauses }: Judging): Paced<void> {
+function* judgeChanges({ input, superseded, report, changes, gains, pauses }: Judging): Yielding<void> {
   if (changes.length === 0) return
   const excuse = input.excuses === undefined ? undefined : yield* input.excuses(changes)
   const outcomeOf = outcomesBy(input, {
@@ -152,7 +156,7 @@ function explainedAmong(
   return (change) => moved.has(change) || isDerived(change) || isSaidOnce(change) || isWorkedOff(change)
 }
 
-function* checkGains({ input, gains, report, pauses }: Judging, isProtected: (key: string) => boolean): Paced<void> {
+function* checkGains({ input, gains, report, pauses }: Judging, isProtected: (key: string) => boolean): Yielding<void> {
   if (gains.length === 0) return
   const { before, after, policy, trunk, isRecorded } = input
   const isJudged = (place: readonly Token[]): boolean => isProtected(topKey(place, trunk))
@@ -257,7 +261,7 @@ function* checkKey(
   judging: Judging,
   key: string,
   { level, rules }: { readonly level: Level; readonly rules: PlaceRules },
-): Paced<void> {
+): Yielding<void> {
   const { before, after } = level
   const { policy } = judging.input
   judging.place.push(...level.place, key)

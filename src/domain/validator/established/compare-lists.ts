@@ -1,6 +1,6 @@
 /** @module Compares two lists: members are matched, members without a match are gone, and a meaningful order must be kept. */
 import { isEqual, isJsonObject, type Json } from '../../../../schemas/json.ts'
-import type { Paced } from '../../paced.ts'
+import type { Yielding } from '../../yielding.ts'
 import { isOrdered, keepsOrder } from '../lists/list-order.ts'
 import { matchObjects, type ObjectMatch } from '../lists/match-objects.ts'
 import { isRepeatable, matchScalars, type ScalarMatch } from '../lists/match-scalars.ts'
@@ -18,7 +18,7 @@ const PAIR_STEPS = 10
 /** Maximum depth for checking equality first; below it, nested lists would be read once for each enclosing list. */
 const EQUALITY_MAX_DEPTH = 8
 
-export function* compareLists(walk: Walk, lists: Lists, here: Here): Paced<void> {
+export function* compareLists(walk: Walk, lists: Lists, here: Here): Yielding<void> {
   const isShallow = walk.place.length <= EQUALITY_MAX_DEPTH
   if (isShallow && isEqual(lists[0], lists[1])) return
   const declared = here.rules.list
@@ -47,7 +47,7 @@ function* counterparts(
   { known }: Walk,
   [before, after]: Lists,
   { key, kind, rules, ordered }: Here & { readonly ordered: ScalarMatch | undefined },
-): Paced<readonly [ScalarMatch | undefined, ObjectMatch]> {
+): Yielding<readonly [ScalarMatch | undefined, ObjectMatch]> {
   const declared = rules.list
   const isBag = declared === 'bag' || declared === 'sequence'
   const keyed = typeof declared === 'object' ? declared.key : undefined
@@ -59,7 +59,7 @@ function* counterparts(
 }
 
 /** Compares scalars and lists by index, if their order counts. If that does not settle it, returns their match where each member counts anyway. */
-function* scalarOrder(walk: Walk, [before, after]: Lists, here: Here): Paced<'settled' | ScalarMatch | undefined> {
+function* scalarOrder(walk: Walk, [before, after]: Lists, here: Here): Yielding<'settled' | ScalarMatch | undefined> {
   if (before.some(isJsonObject)) return undefined
   if (keepsOrder(before, after, (a, b) => isSameMember(a, b, here.kind, walk.known))) {
     for (let place = before.length; place < after.length; place++) gainedAt(walk, after, place)
@@ -83,7 +83,7 @@ function isScalar(value: Json): value is Scalar {
 }
 
 /** Scalars without a match: changed if another unmatched scalar is at the same index, otherwise gone. Returns the indexes of the remaining gained ones. */
-function* compareLeftovers(walk: Walk, lists: Lists, here: Here, { lost, gained }: ScalarMatch): Paced<number[]> {
+function* compareLeftovers(walk: Walk, lists: Lists, here: Here, { lost, gained }: ScalarMatch): Yielding<number[]> {
   const unmatched = new Set(gained)
   for (const place of lost) {
     walk.pauses.count(PAIR_STEPS)
@@ -98,7 +98,7 @@ function* compareLeftovers(walk: Walk, lists: Lists, here: Here, { lost, gained 
   return [...unmatched]
 }
 
-function* compareAt(walk: Walk, [before, after]: Lists, [i, j]: readonly [number, number], here: Here): Paced<void> {
+function* compareAt(walk: Walk, [before, after]: Lists, [i, j]: readonly [number, number], here: Here): Yielding<void> {
   walk.place.push(i)
   walk.afterPlace.push(j)
   const inside = walk.compare(walk, before[i] as Json, after[j] as Json, memberHere(here, i))

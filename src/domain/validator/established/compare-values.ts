@@ -3,7 +3,7 @@
  * move forward, clocks and counters may rise; every other difference is a change.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import type { Paced } from '../../paced.ts'
+import type { Yielding } from '../../yielding.ts'
 import { keepsKind } from '../declared/kinds.ts'
 import { equalPairs, heldQuantity, isUnitKey, soleQuantity } from '../meaning/pairs.ts'
 import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
@@ -19,8 +19,8 @@ import { found, type Here, removed, type Walk } from './walk.ts'
 const MEMBER_STEPS = 10
 const GAINED_STEPS = 5
 
-/** Compares scalars directly; for objects and lists, returns paced work, because their comparison may take long. */
-export function compareValues(walk: Walk, a: Json, b: Json, here: Here): Paced<void> | undefined {
+/** Compares scalars directly; for objects and lists, returns work that yields, because their comparison may take long. */
+export function compareValues(walk: Walk, a: Json, b: Json, here: Here): Yielding<void> | undefined {
   if (a === b) return undefined
   if (isJsonObject(a) && isJsonObject(b) && !isEmpty(a)) return compareObjects(walk, [a, b], here)
   if (Array.isArray(a) && Array.isArray(b) && a.length > 0) return compareLists(walk, [a, b], here)
@@ -88,7 +88,7 @@ function carries(object: JsonObject, value: Scalar, kind: PlaceKind): boolean {
   return quantity !== undefined && stated?.kind === 'quantity' && isSameQuantity(stated.quantity, quantity)
 }
 
-function* compareObjects(walk: Walk, [a, b]: readonly [JsonObject, JsonObject], here: Here): Paced<void> {
+function* compareObjects(walk: Walk, [a, b]: readonly [JsonObject, JsonObject], here: Here): Yielding<void> {
   const keys = Object.keys(a)
   walk.pauses.count(keys.length)
   const differing = differingKeys([a, b], keys)

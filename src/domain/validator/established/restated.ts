@@ -7,7 +7,7 @@ import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token } from '../../../../schemas/json-pointer.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import { quantityUnder, soleQuantity } from '../meaning/pairs.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity } from '../meaning/quantities.ts'
@@ -70,7 +70,7 @@ export function* checkRestated(
   { before, gains, mode, trunk, isJudged }: RestatedInput,
   report: Report,
   pauses: Pauses,
-): Paced<void> {
+): Yielding<void> {
   if (mode === 'off') return
   const objects: GainedObject[] = []
   for (const { place, value } of gains) if (isJsonObject(value)) addGained(objects, value, place)

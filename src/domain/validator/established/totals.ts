@@ -2,7 +2,7 @@
 import { keyWords, singular } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, holderAt, valueAt } from '../../../../schemas/json-pointer.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import { isSameNumber, readNumber } from '../meaning/numbers.ts'
 import { addFinding, type Report } from '../report.ts'
 import type { Gain } from './changes.ts'
@@ -51,7 +51,7 @@ const TOTAL_STEPS = 500
 /** Rounding unit of an amount. */
 const CENT = 0.01
 
-export function* checkTotals({ before, after, gains }: TotalsInput, report: Report, pauses: Pauses): Paced<void> {
+export function* checkTotals({ before, after, gains }: TotalsInput, report: Report, pauses: Pauses): Yielding<void> {
   let looked = 0
   const known: KnownLists = { named: new Map(), sums: new Map() }
   for (const { place, value } of gains) {

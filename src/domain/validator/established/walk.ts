@@ -1,7 +1,7 @@
 /** @module The walk through an established and a new context: its position, the properties of the current place, and the receiver of its results. */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import type { PlaceKind } from '../meaning/place-kind.ts'
 import type { Signatures } from '../meaning/signature.ts'
 import type { ChangeSink } from './changes.ts'
@@ -9,7 +9,7 @@ import type { PlaceRules } from './place-rules.ts'
 
 export interface Walk {
   /** Compares two values as `compareValues` does, for members of lists. Returns the remaining work if it may take long. */
-  readonly compare: (walk: Walk, before: Json, after: Json, here: Here) => Paced<void> | undefined
+  readonly compare: (walk: Walk, before: Json, after: Json, here: Here) => Yielding<void> | undefined
   /** The whole established context and the whole new one. */
   readonly documents: readonly [before: JsonObject, after: JsonObject]
   readonly pauses: Pauses

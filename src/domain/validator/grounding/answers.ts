@@ -6,7 +6,7 @@ import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { plainLower } from '../../../../projections/plain-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import { isClockKey, isCounterKey } from '../meaning/rising.ts'
 import { canonicalText } from '../report.ts'
 import { asksForTrial } from './failed-answers.ts'
@@ -133,7 +133,11 @@ function isAsking(key: string): boolean {
 }
 
 /** Records an answer and, if it is an object, its lists and objects, because an agent may keep any of them. */
-export function* addAnswer(answers: Answers, { asked, values, revision, bytes }: Answer, pauses: Pauses): Paced<void> {
+export function* addAnswer(
+  answers: Answers,
+  { asked, values, revision, bytes }: Answer,
+  pauses: Pauses,
+): Yielding<void> {
   if (answers.isFull) return
   const { seed, questions, byValue, shapes } = answers
   const { tool } = asked
@@ -195,13 +199,13 @@ interface Hashing {
 }
 
 /** Hash of a whole value, independent of its place; computed in pieces. */
-export function* wholeHash(seed: number, value: Json, hashing: Hashing): Paced<number> {
+export function* wholeHash(seed: number, value: Json, hashing: Hashing): Yielding<number> {
   yield* hashInside(seed, value, hashing)
   return hashPair(seed, 3, hashValue(seed, '', value, hashing.hashes))
 }
 
 /** Hashes inner values first, so that no step reads more than the members of one list or object. */
-function* hashInside(seed: number, value: Json, { hashes, pauses }: Hashing): Paced<void> {
+function* hashInside(seed: number, value: Json, { hashes, pauses }: Hashing): Yielding<void> {
   const waiting: { readonly key: string; readonly value: Json; readonly isOpen: boolean }[] = [
     { key: '', value, isOpen: false },
   ]

@@ -5,13 +5,13 @@ import { sortedKeys } from '../../../../projections/set-text.ts'
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import { type Evidence, isRecorded, LOOKUP_MAX_CHARS, type LookupBudget } from '../evidence.ts'
 import { isSameNumber } from '../meaning/numbers.ts'
 import { addFinding, type Report } from '../report.ts'
 import type { Supersession, Supersessions } from '../supersedes.ts'
 import { entryFor, type Superseded, supersededTree } from '../supersedes.ts'
-import { isWhole, type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
+import { isWholeContext, type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
 import { type Row, rowsIn } from './read-rows.ts'
 import type { FailedCall, RecordedResults } from './recorded-results.ts'
 import type { RecordedRow } from './row-index.ts'
@@ -32,7 +32,7 @@ export function* checkRecorded(
   input: GroundsInput,
   by: { readonly evidence: Evidence; readonly mode: 'warn' | 'reject'; readonly pauses: Pauses },
   report: Report,
-): Paced<void> {
+): Yielding<void> {
   const tokens = (input.supersedes ?? []).map(({ path }) => parsePointer(path))
   const checking: Checking = {
     input,
@@ -52,7 +52,7 @@ export function* checkRecorded(
   addFinding(report, { rule: 'evidence-truncated', severity: checking.severity, path: '', message })
 }
 
-function* checkRows({ input, report, severity, superseded, pauses }: Checking, lookup: Lookup): Paced<void> {
+function* checkRows({ input, report, severity, superseded, pauses }: Checking, lookup: Lookup): Yielding<void> {
   const { before, after, trunk } = input
   const isProtected = protectedBy(input.policy)
   const isJudged = (key: string): boolean => isProtected(key) && key !== 'actions'
@@ -81,7 +81,7 @@ function* checkRows({ input, report, severity, superseded, pauses }: Checking, l
 
 /** Whether the row is the context itself or a wrapper of it. Such a row is compared only if its key is its name, as in `{users: {mia_li_3668: ...}}`. */
 function isContext({ place, names }: Row, trunk: Trunk): boolean {
-  return isWhole(place, trunk) && !names.some(({ rel }) => rel === undefined)
+  return isWholeContext(place, trunk) && !names.some(({ rel }) => rel === undefined)
 }
 
 interface Wrong {
@@ -98,7 +98,7 @@ function wrongLeaves(lookup: Lookup, row: Row): readonly Wrong[] {
   })
 }
 
-function* wrongMembers(lookup: Lookup, row: Row): Paced<readonly Wrong[]> {
+function* wrongMembers(lookup: Lookup, row: Row): Yielding<readonly Wrong[]> {
   const scalars = row.lists.filter(({ list }) => list.some((member) => typeof member !== 'object'))
   if (scalars.length === 0) return []
   const same = sameRows(lookup, row)
@@ -135,7 +135,7 @@ function isStanding({ before }: GroundsInput, place: readonly Token[], value: Js
 }
 
 /** Returns whether a leaf could not be judged. */
-function* checkLeaves(checking: Checking): Paced<boolean> {
+function* checkLeaves(checking: Checking): Yielding<boolean> {
   const { input, evidence, report, severity, superseded, pauses } = checking
   const budget: LookupBudget = { charsLeft: LOOKUP_MAX_CHARS }
   const derivations = new Derivations(input.after)
@@ -249,7 +249,7 @@ const CALLS = ['callId', 'call_id', 'toolCallId', 'tool_call_id', 'call', 'id']
 const OBJECT_STEPS = 10
 const TOOLS = ['tool', 'tool_name', 'toolName', 'name', 'action', 'type', 'what']
 
-function* checkOutcomes(checking: Checking): Paced<void> {
+function* checkOutcomes(checking: Checking): Yielding<void> {
   const { evidence, input, pauses } = checking
   const { failed } = evidence.results
   if (failed.size === 0) return

@@ -2,7 +2,7 @@
 import { isReference } from '../../../../projections/list-identity.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer } from '../../../../schemas/json-pointer.ts'
-import type { Pauses } from '../../paced.ts'
+import type { Pauses } from '../../yielding.ts'
 import type { Change } from '../established/changes.ts'
 import type { Evidence } from '../evidence.ts'
 import type { Scalar } from '../meaning/scalars.ts'

@@ -1,6 +1,6 @@
 /** @module Seeded 31-bit hashes of recorded values. Without knowledge of the seed, collisions cannot be constructed. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { type Scalar, scalarText } from '../meaning/scalars.ts'
 
@@ -44,7 +44,7 @@ export function* hashLongList(
   known: KnownHashes,
   pauses: Pauses,
   visit?: (member: Json, hash: number) => void,
-): Paced<number> {
+): Yielding<number> {
   let hash = 1
   for (const member of list) {
     const own = hashValue(seed, key, member, known)
@@ -62,7 +62,7 @@ export function* hashWideObject(
   { seed, key, object }: { readonly seed: number; readonly key: string; readonly object: JsonObject },
   known: KnownHashes,
   pauses: Pauses,
-): Paced<void> {
+): Yielding<void> {
   let sum = OBJECT_START
   for (const name of Object.keys(object)) {
     sum = withMember(sum, { seed, name, value: object[name] as Json }, known)

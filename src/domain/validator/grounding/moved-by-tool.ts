@@ -4,7 +4,7 @@ import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { isJsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token, valuesOn } from '../../../../schemas/json-pointer.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import type { Change, Excuse, Gain } from '../established/changes.ts'
 import type { Evidence } from '../evidence.ts'
 import type { Scalar } from '../meaning/scalars.ts'
@@ -28,7 +28,7 @@ export function recordedGain(
   { results }: Evidence,
   { isTrusted }: Tools,
   pauses: Pauses,
-): ((gain: Gain) => Paced<boolean>) | undefined {
+): ((gain: Gain) => Yielding<boolean>) | undefined {
   const { index } = results
   if (index === undefined || index.size === 0) return undefined
   const lookup = lookupIn(index, isTrusted, pauses)
@@ -51,7 +51,7 @@ function underKeys(place: readonly Token[], value: Json): Json {
 }
 
 /** Hashes long lists in pieces before they are compared. */
-function* hashLists({ lists }: Row, { index, hashes, pauses }: Lookup): Paced<void> {
+function* hashLists({ lists }: Row, { index, hashes, pauses }: Lookup): Yielding<void> {
   for (const { rel, list } of lists) {
     if (list.length < LONG_LIST || hashes.has(list)) continue
     yield* hashLongList({ seed: index.seed, key: lastKey(rel), list }, hashes, pauses)
@@ -63,7 +63,7 @@ export function* movedByTool(
   { results }: Evidence,
   documents: Documents & { readonly tools: Tools },
   pauses: Pauses,
-): Paced<Excuse | undefined> {
+): Yielding<Excuse | undefined> {
   const { index, since } = results
   if (index === undefined) return undefined
   const { after, tools } = documents

@@ -5,7 +5,7 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import {
   type Answers,
   type AnswersDump,
@@ -103,7 +103,7 @@ export function noteOutcome(results: RecordedResults, callId: string, call: Fail
 }
 
 /** Indexes the queued results, oldest first. It must not be started again before it has finished. */
-export function* indexResults(results: RecordedResults, knowing: Knowing): Paced<RowIndex | undefined> {
+export function* indexResults(results: RecordedResults, knowing: Knowing): Yielding<RowIndex | undefined> {
   for (let next = results.waiting[0]; next !== undefined; next = results.waiting[0]) {
     results.index ??= new RowIndex(results.seed)
     const { asked, value, revision } = next
@@ -133,7 +133,7 @@ interface Knowing {
 }
 
 /** Records texts, numbers and keys as known, in document order. */
-function* knowAll(index: RowIndex, whole: Json, { addText, pauses }: Knowing): Paced<void> {
+function* knowAll(index: RowIndex, whole: Json, { addText, pauses }: Knowing): Yielding<void> {
   const waiting: Json[] = [whole]
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     pauses.count(KNOW_STEPS)

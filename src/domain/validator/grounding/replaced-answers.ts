@@ -3,7 +3,7 @@ import { keyWords, singular } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { valuesOn } from '../../../../schemas/json-pointer.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import type { Change } from '../established/changes.ts'
 import { type Answers, replacing, shapeHash, wholeHash } from './answers.ts'
 import { hashScalar, type KnownHashes } from './hash.ts'
@@ -40,7 +40,7 @@ export function* replacedAnswers(
   answers: Answers,
   { before, after, changes }: Documents,
   { isTrusted, pauses }: { readonly isTrusted: IsTrusted; readonly pauses: Pauses },
-): Paced<ReadonlyMap<Change, Answered>> {
+): Yielding<ReadonlyMap<Change, Answered>> {
   const found = new Map<Change, Answered>()
   if (answers.questions.size === 0) return found
   const search = { answers, isTrusted, hashes: new Map(), pauses, known: new Map() }
@@ -58,7 +58,7 @@ function* replacedAround(
   change: Change,
   documents: readonly [Json, Json],
   search: Search,
-): Paced<Answered | undefined> {
+): Yielding<Answered | undefined> {
   const { place, afterPlace = place } = change
   const [was, is] = [valuesOn(documents[0], place).slice(1), valuesOn(documents[1], afterPlace).slice(1)]
   search.pauses.count(PLACE_STEPS * was.length)
@@ -70,7 +70,7 @@ function* replacedAround(
   return undefined
 }
 
-function* replacedBy([was, is]: readonly [Json, Json], key: string, search: Search): Paced<Answered | undefined> {
+function* replacedBy([was, is]: readonly [Json, Json], key: string, search: Search): Yielding<Answered | undefined> {
   if (typeof was !== 'object' || was === null) return yield* judged([was, is], key, search)
   const known = search.known.get(was)
   if (known !== undefined && known.after === is) return known.by
@@ -79,7 +79,7 @@ function* replacedBy([was, is]: readonly [Json, Json], key: string, search: Sear
   return by
 }
 
-function* judged([was, is]: readonly [Json, Json], key: string, search: Search): Paced<Answered | undefined> {
+function* judged([was, is]: readonly [Json, Json], key: string, search: Search): Yielding<Answered | undefined> {
   const { answers, isTrusted, hashes, pauses } = search
   const { seed, shapes } = answers
   if (Array.isArray(was) !== Array.isArray(is) || isJsonObject(was) !== isJsonObject(is)) return undefined

@@ -4,7 +4,7 @@
  */
 import { normaliseEntity } from '../../../../projections/set-text.ts'
 import type { Json } from '../../../../schemas/json.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import type { Scalar } from '../meaning/scalars.ts'
 import type { ToolQuestion } from './answers.ts'
 import { hashLongList, hashPair, hashScalar, hashText, type KnownHashes } from './hash.ts'
@@ -150,7 +150,7 @@ export class RowIndex {
   }
 
   /** Must not be interleaved with another call of `add`. */
-  *add({ value, revision, asked, bare }: Recorded, pauses: Pauses): Paced<void> {
+  *add({ value, revision, asked, bare }: Recorded, pauses: Pauses): Yielding<void> {
     const adding: Adding = { revision, asked, bare, places: new Map(), hashes: new Map(), pauses }
     for (const row of rowsIn(value)) {
       if (this.truncated) return
@@ -161,7 +161,7 @@ export class RowIndex {
     }
   }
 
-  *#addRow(row: Row, adding: Adding): Paced<number> {
+  *#addRow(row: Row, adding: Adding): Yielding<number> {
     const { revision, asked, bare, places, hashes, pauses } = adding
     const number = this.size
     const parent = row.parent === undefined ? undefined : places.get(row.parent)

@@ -1,6 +1,6 @@
 /** @module Finds the recorded rows that a row of a context is about, and the leaves in which it differs from all of them. */
 import { isReference } from '../../../../projections/list-identity.ts'
-import type { Pauses } from '../../paced.ts'
+import type { Pauses } from '../../yielding.ts'
 import { hashValue, type KnownHashes } from './hash.ts'
 import { lastKey, type Row, type RowName } from './read-rows.ts'
 import type { RecordedRow, RowIndex } from './row-index.ts'

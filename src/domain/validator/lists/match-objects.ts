@@ -3,7 +3,7 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { type Identity, identityText, isReference, listIdentity } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import type { Paced } from '../../paced.ts'
+import type { Yielding } from '../../yielding.ts'
 import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
 import { isSameScalar } from '../meaning/scalars.ts'
 import { hasReadMoving, objectSignature, type Signatures, signatureOf } from '../meaning/signature.ts'
@@ -48,7 +48,7 @@ interface Search {
   gained: number[]
 }
 
-export function* matchObjects(lists: ObjectLists): Paced<ObjectMatch> {
+export function* matchObjects(lists: ObjectLists): Yielding<ObjectMatch> {
   const { before, after, listKey, declared } = lists
   const search: Search = { lists, pairs: [], lost: objectPlaces(before), gained: objectPlaces(after) }
   if (search.lost.length === 0) return { ...search, duplicates: [] }
@@ -76,7 +76,7 @@ function objectPlaces(list: readonly Json[]): number[] {
   return places
 }
 
-function* pairByIdentity(search: Search, identity: Identity): Paced<Duplicate[]> {
+function* pairByIdentity(search: Search, identity: Identity): Yielding<Duplicate[]> {
   const { before, after, known } = search.lists
   const duplicates: Duplicate[] = []
   const index = new Map<string, number>()
@@ -127,7 +127,7 @@ function isTimeKey(key: string): boolean {
 }
 
 /** Matches members with equal content, then those that differ only in their progress, then those with additional members. */
-function* pairByContent(search: Search): Paced<void> {
+function* pairByContent(search: Search): Yielding<void> {
   const { kind, known, before } = search.lists
   yield* readAll(search)
   pairBySignature(search, { sign: (member) => signatureOf(member, kind, known) })
@@ -156,7 +156,7 @@ function* pairByContent(search: Search): Paced<void> {
 }
 
 /** Computes the signatures of all members in pieces, which are cached from then on. */
-function* readAll({ lists, lost, gained }: Search): Paced<void> {
+function* readAll({ lists, lost, gained }: Search): Yielding<void> {
   const { before, after, kind, known } = lists
   for (const [list, places] of [
     [after, gained],
@@ -210,7 +210,7 @@ function pairUp(search: Search, counterpartOf: (place: number) => number | undef
 }
 
 /** Matches the remaining members by the key whose texts are unique on both sides and match most often. */
-function* pairByAnchor(search: Search): Paced<void> {
+function* pairByAnchor(search: Search): Yielding<void> {
   const { before, after } = search.lists
   if (search.lost.length === 0 || search.gained.length === 0) return
   const first = before[search.lost[0] as number] as JsonObject
@@ -249,7 +249,7 @@ function uniqueTexts(
 }
 
 /** Matches remaining members at the same index in both lists, or the only one left on each side, if they are mostly equal: such a member was changed. */
-function* pairByPlace(search: Search): Paced<void> {
+function* pairByPlace(search: Search): Yielding<void> {
   const { before, after, known } = search.lists
   const gained = new Set(search.gained)
   const single = search.lost.length === 1 && search.gained.length === 1 ? search.gained[0] : undefined

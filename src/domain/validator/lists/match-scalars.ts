@@ -1,7 +1,7 @@
 /** @module Matches the list members that are not objects, as a bag, or as a set if repeats have no meaning. */
 import { plainLower } from '../../../../projections/plain-text.ts'
 import { isJsonObject, type Json } from '../../../../schemas/json.ts'
-import type { Paced } from '../../paced.ts'
+import type { Yielding } from '../../yielding.ts'
 import type { PlaceKind } from '../meaning/place-kind.ts'
 import { type Signatures, signatureOf } from '../meaning/signature.ts'
 
@@ -28,7 +28,7 @@ export interface ScalarLists {
   readonly declared: 'set' | 'bag' | undefined
 }
 
-export function* matchScalars(lists: ScalarLists): Paced<ScalarMatch> {
+export function* matchScalars(lists: ScalarLists): Yielding<ScalarMatch> {
   const { before, after, kind, known } = lists
   const bag = new Map<number, number[]>()
   for (let place = 0; place < after.length; place++) {

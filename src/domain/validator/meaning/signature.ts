@@ -3,7 +3,7 @@
  * values may have the same signature, so a match must be confirmed by a comparison.
  */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import type { Pauses } from '../../paced.ts'
+import type { Pauses } from '../../yielding.ts'
 import { isOrdered } from '../lists/list-order.ts'
 import { type PlaceKind, placeKind } from './place-kind.ts'
 import { type Scalar, scalarText } from './scalars.ts'

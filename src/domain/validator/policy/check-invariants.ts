@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/js
 import { formatPointer, parsePointer, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { ListRule, Move, PlacePolicy } from '../../../../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
-import type { Paced, Pauses } from '../../paced.ts'
+import type { Pauses, Yielding } from '../../yielding.ts'
 import { formFault, placesAt } from '../declared/declarations.ts'
 import { readTime } from '../meaning/dates.ts'
 import { placeKind } from '../meaning/place-kind.ts'
@@ -22,7 +22,7 @@ export function* checkInvariants(
   invariants: readonly Invariant[],
   documents: { readonly before: JsonObject; readonly after: JsonObject },
   { report, pauses }: { readonly report: Report; readonly pauses: Pauses },
-): Paced<void> {
+): Yielding<void> {
   const budget: Budget = { stepsLeft: STEPS_MAX, members: new Map() }
   for (const { name, expression } of invariants) {
     const { stepsLeft } = budget

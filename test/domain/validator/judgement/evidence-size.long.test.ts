@@ -2,12 +2,12 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../../../schemas/json.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
-import { finish, Pauses } from '../../../../src/domain/paced.ts'
 import { addToolResult, emptyEvidence, settle } from '../../../../src/domain/validator/evidence.ts'
 import { rowsIn } from '../../../../src/domain/validator/grounding/read-rows.ts'
 import type { RowIndex } from '../../../../src/domain/validator/grounding/row-index.ts'
 import { lookupIn, sameRows } from '../../../../src/domain/validator/grounding/same-row.ts'
 import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
+import { finish, Pauses } from '../../../../src/domain/yielding.ts'
 
 const test = suite('judgement: much evidence')
 

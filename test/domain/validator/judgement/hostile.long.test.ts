@@ -4,9 +4,9 @@ import { applyMode } from '../../../../projections/merge.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Policy } from '../../../../schemas/policy.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
-import { Pauses } from '../../../../src/domain/paced.ts'
 import { addToolResult, type Evidence, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
 import { judgeHandoff, validateHandoff } from '../../../../src/domain/validator/validate.ts'
+import { Pauses } from '../../../../src/domain/yielding.ts'
 import { seededRandom, testSeed } from '../../../support/random.ts'
 
 const test = suite('judgement: hostile documents')

@@ -4,7 +4,7 @@
  */
 
 /** Yields at each pause and returns the result. */
-export type Paced<T> = Generator<void, T, void>
+export type Yielding<T> = Generator<void, T, void>
 
 /** Number of steps between two pauses. A step takes about 100 ns, so a piece takes about half a millisecond. */
 export const PIECE_STEPS = 5_000
@@ -32,12 +32,12 @@ export class Pauses {
 }
 
 /** Whether the value is unfinished work rather than a result. Results must have no member `next`. */
-export function isPaced<T extends object>(made: T | Paced<T>): made is Paced<T> {
+export function isYielding<T extends object>(made: T | Yielding<T>): made is Yielding<T> {
   return 'next' in made
 }
 
-/** Runs paced work to its end without pausing, for callers with no other work to interleave. */
-export function finish<T>(work: Paced<T>): T {
+/** Runs work that yields to its end without pausing, for callers with no other work to interleave. */
+export function finish<T>(work: Yielding<T>): T {
   for (;;) {
     const next = work.next()
     if (next.done === true) return next.value
