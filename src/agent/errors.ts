@@ -154,9 +154,9 @@ export class RunWaiting extends AgentError {
  *
  * await using cs = await open({ path: ':memory:' })
  * const answer = await cs.run({ name: 'order' }, async (run) =>
- *   run.waitFor('confirmed', { until: 10 }).catch((error) => (error instanceof WaitTimedOut ? 'nobody confirmed' : Promise.reject(error))),
+ *   run.waitFor('confirmed', { until: 10 }).catch((error) => (error instanceof WaitTimedOut ? 'not confirmed' : Promise.reject(error))),
  * )
- * console.log(answer) // nobody confirmed
+ * console.log(answer) // not confirmed
  * ```
  */
 export class WaitTimedOut extends AgentError {

@@ -78,7 +78,7 @@ function addressOf(serve: NonNullable<OpenOptions['serve']>, path: string): Serv
   if (path === ':memory:')
     throw new AgentError(
       'invalid-serve',
-      'a ledger in memory keeps no keys, so that nobody could get a token for it: open it with a path',
+      'a ledger in memory keeps no keys, so no token could be issued for it: open it with a path',
     )
   return { port, host }
 }

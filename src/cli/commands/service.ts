@@ -54,7 +54,7 @@ function retention(program: CliCommand): void {
   const flags = () => [tenantFlag(), jsonFlag('the answer as one JSON object')]
   group
     .command('list')
-    .description('the archives on record: which files, when, by whom')
+    .description('the recorded archives: which files, when, by whom')
     .flags(tenantFlag(), trustNothingFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
     .settings(...PLACE)
     .runs(async () => (await import('../retention.ts')).listArchives)
@@ -119,7 +119,7 @@ function token(program: CliCommand): void {
     .description('refuse a token from now on, in every process on the store, until it expires and after')
     .argument('<id>', 'its jti, as "countersign audit tokens" lists it')
     .flags(
-      flag('--reason <text>', 'why, on record for good: it names no person'),
+      flag('--reason <text>', 'why; recorded permanently, so name no person'),
       tenantFlag(),
       urlFlag(),
       tokenFlag('admin'),
@@ -218,7 +218,7 @@ function holds(program: CliCommand): void {
       flag('--run <run>', 'hold a run: the values of all subjects in it'),
       flag('--subject <name>', 'hold what is kept of a subject, in all runs'),
       flag('--whole-tenant', 'hold everything of the tenant'),
-      flag('--reason <text>', 'needed: why, on record for good: it names no person'),
+      flag('--reason <text>', 'needed: why; recorded permanently, so name no person'),
       ...changing(),
     )
     .settings(...PLACE)
@@ -227,7 +227,7 @@ function holds(program: CliCommand): void {
     .command('release')
     .description('end a hold; an erasure that waited for it goes on by itself')
     .argument('<hold>', 'id of the hold')
-    .flags(flag('--reason <text>', 'needed: why, on record for good: it names no person'), ...changing())
+    .flags(flag('--reason <text>', 'needed: why; recorded permanently, so name no person'), ...changing())
     .settings(...PLACE)
     .runs(async () => (await import('../holds.ts')).releaseHold)
 }
@@ -249,12 +249,12 @@ function reviews(program: CliCommand): void {
     .runs(async () => (await import('../reviews.ts')).listReviews)
   group
     .command('sign')
-    .description('put on record that you reviewed the answer to a query, and what you found')
+    .description('record that you reviewed the answer to a query, and what you found')
     .argument('<query>', 'name of the audit query, such as rejections')
     .flags(
       flag('--as-of <size>', 'needed: the size of the log that you reviewed, in events'),
-      flag('--findings <text>', 'needed: what you found, on record for good: it names no person'),
-      flag('--comment <text>', 'a remark, on record for good'),
+      flag('--findings <text>', 'needed: what you found; recorded permanently, so name no person'),
+      flag('--comment <text>', 'a remark; recorded permanently'),
       flag('--filters <text>', 'filters of the query as in its URL, such as "run=r&verdict=rejected"'),
       flag('--as <name>', 'who signs; needed over the store itself, where no token says it'),
       tenantFlag(),

@@ -62,7 +62,7 @@ export function transferCommands(program: CliCommand): void {
     )
     .flags(
       flag('--from <store>', 'needed: a store; it may be served meanwhile, and is read up to its present end'),
-      flag('--to <store>', 'needed: an empty store that nobody serves'),
+      flag('--to <store>', 'needed: an empty store that no process serves'),
       jsonFlag(),
     )
     .settings('data', 'keys')

@@ -142,7 +142,7 @@ async function projectionFits({ store, logStore, log }: LogDeps): Promise<boolea
   if (record?.position === position && recordDigest(record.header) === digest) return true
   log.error(
     { stream, revision, position },
-    'the store no longer holds the last event that this process saw in it: an older copy, a standby that lagged when it was promoted, or another store. What came after it is lost where nobody puts it back; run "countersign verify" with the last checkpoint you hold',
+    'the store no longer holds the last event that this process saw in it: an older copy, a standby that lagged when it was promoted, or another store. What came after it is lost unless it is put back; run "countersign verify" with the last checkpoint you hold',
   )
   return false
 }

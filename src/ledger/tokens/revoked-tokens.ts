@@ -69,7 +69,7 @@ export function openTokens(deps: TokensDeps): Tokens {
     followed.forget(tenant)
     await followed.of(tenant)
     const found = (await fold.read(tenant)).state.get(token)
-    if (found === undefined) throw new Error('a token was revoked on record, and the list is without it')
+    if (found === undefined) throw new Error('a revocation was recorded, and the list of revoked tokens lacks it')
     return { ...found, known: await isIssued(deps.store, tenant, token) }
   }
   return {
