@@ -119,7 +119,7 @@ export interface Carried {
   readonly firstEnd: string | null
 }
 
-/** Open calls that nobody settles: in the first `runs` runs that have an open call, of one tenant or of all. */
+/** Open calls that are not settled: in the first `runs` runs that have an open call, of one tenant or of all. */
 export interface UnsettledFilter {
   readonly tenant?: string
   /** RFC 3339, UTC: leases that ended before this time are over. */

@@ -82,7 +82,7 @@ export async function resolveBy(connection: Connection, question: DoubtQuestion)
   }
 }
 
-/** Unlike a resolution, it does not end the rollback: nobody would repeat the compensation if this process were killed now. */
+/** Unlike a resolution, this settle does not end the rollback. If it did, the compensation would never be repeated after a kill of this process at this point. */
 function notExecuted(tool: string, fence: number): SettleCall {
   const error = { code: NOT_EXECUTED, message: `the check of ${tool} found that it was not executed` }
   return { fence, error, willRetry: true }

@@ -12,7 +12,7 @@ import { StepNotTaken } from './settle.ts'
 
 const newCallId = createIdSource(randomBytes, Date.now)
 
-/** Whether this call may run before it is claimed: nothing that it declares has to be on record first. */
+/** Whether this call may run before it is claimed: nothing that it declares has to be recorded first. */
 export function mayRunUnclaimed({ spec, execution, phase, tool }: CallIdentity): boolean {
   if (spec.effects !== 'none' || phase !== 'forward' || !execution.session.mayRunUnclaimed(tool)) return false
   if (spec.stream || spec.isEarly === true || spec.isRun === true || spec.inside !== undefined) return false

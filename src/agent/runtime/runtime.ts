@@ -86,7 +86,7 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
    */
   start(name: string, input?: unknown, options?: StartOptions): Promise<StartedRun>
   /**
-   * Waits for the end of a run, whoever carries it, and returns its output. Throws `run-failed`, `run-rolled-back` (`outcomeOf(error)` has the rollback), and
+   * Waits for the end of a run, in whatever process it executes, and returns its output. Throws `run-failed`, `run-rolled-back` (`outcomeOf(error)` has the rollback), and
    * the signal's reason.
    */
   result<Output = Json>(runId: string, options?: ResultOptions): Promise<Output>

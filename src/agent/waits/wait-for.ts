@@ -42,7 +42,7 @@ const WAIT: OptionRules<Waited> = { name: anything, until: anything, schema: any
 const FIRST_LOOK_MS = 100
 const LOOK_MS = 2_000
 const SLEEP_MS = 60_000
-/** Nobody needs the end of the wait any more. */
+/** The end of the wait is no longer needed. */
 const GIVEN_UP = Symbol('given up')
 
 /** Returns the payload of the signal, or null if only time ends the wait. Throws `WaitTimedOut`, `invalid-wait`. */

@@ -72,7 +72,7 @@ export function keepRun(connection: Connection, { runId, holdMs, stopping }: Kee
       // The code of the run meets the refusal with its next request.
       if (LOST.has(reply.problem.code)) return
     } catch {
-      // The ledger is unreachable; the run is this worker's as long as nobody resumes it.
+      // The ledger is unreachable; the run is this worker's as long as no other process resumes it.
     }
     plan(fence, holdMs / PART_AGAIN)
   }

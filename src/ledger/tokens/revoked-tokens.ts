@@ -38,7 +38,7 @@ export interface TokensDeps extends TenantFoldDeps {
   readonly effects: Pick<Effects, 'monotonicMs' | 'nowMs'>
 }
 
-/** The list after one more event whose seal is valid. Whoever revoked a token first stays named. */
+/** The list after one more event whose seal is valid. If a token is revoked twice, the first revocation is kept. */
 export function withRevocation(revoked: Revoked, { header: text, data }: Pick<ReadRecord, 'header' | 'data'>): Revoked {
   const read = readHeader(text)
   if (!read.ok || read.header.type !== 'TokenRevoked') return revoked

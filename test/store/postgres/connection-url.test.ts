@@ -62,7 +62,7 @@ test('what would weaken a connection unread is refused: an option twice, an auth
   ]
   for (const [query, why] of refused) assert.match(refusal(at('db', query)) ?? 'taken', why)
   assert.match(refusal(at('localhost', '?sslrootcert=ca.pem')) ?? 'taken', /sslrootcert means nothing/)
-  assert.match(refusal('postgres://ledger:100%hunter2@localhost/agents') ?? 'taken', /is written %25/)
+  assert.match(refusal('postgres://ledger:100%hunter2@localhost/agents') ?? 'taken', /as %25/)
 })
 
 test.run()
