@@ -28,7 +28,7 @@ export async function revokeToken(args: Arguments): Promise<number> {
 }
 
 const UNKNOWN =
-  'revoked, but there is no record that "countersign token" issued a token with this id for this tenant: it is of another issuer, or the id is mistyped ("countersign audit tokens" lists them)'
+  'revoked, but no token with this id is recorded as issued by "countersign token" for this tenant: it is of another issuer, or the id is mistyped ("countersign audit tokens" lists them)'
 
 const COLUMNS = ['token', 'revokedAt', 'revokedBy', 'reason']
 
