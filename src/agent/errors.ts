@@ -87,8 +87,8 @@ export class OutcomeUnknown extends Error {
 }
 
 /**
- * It is not known whether a call was executed (`call-in-doubt`): find out, then resolve it. The call is never run again silently. `evidence` has `tool` and
- * `callId`.
+ * Thrown if it is not known whether a call was executed (`call-in-doubt`): find out, then resolve it. The call is never run again silently. `evidence` has
+ * `tool` and `callId`.
  * @example
  * ```ts
  * import { InDoubt, open } from 'countersign/agent'

@@ -67,7 +67,7 @@ export async function open<const C extends readonly Codec[] = readonly []>(
   return createRuntime(await ledgerHere({ path, caller, address }), settings)
 }
 
-/** Throws `invalid-serve`. */
+/** The address to serve at. Throws `invalid-serve`. */
 function addressOf(serve: NonNullable<OpenOptions['serve']>, path: string): ServeAddress {
   const { port, host = LOOPBACK } = typeof serve === 'number' ? { port: serve } : serve
   if (!Number.isInteger(port) || port < 0 || port > PORT_MAX || host === '')

@@ -39,12 +39,12 @@ async function outcomeAt(
   return outcomeOf(identity, trace, { isEarly: spec.stream || spec.isEarly === true })
 }
 
-/** Makes a call that an earlier life left once more, for its record: no code waits for its outcome. */
+/** Repeats a call that an earlier process left open, only to record its outcome: no code waits for it. */
 export async function makeAgain(identity: CallIdentity): Promise<void> {
   await outcomeOf(identity, { attempts: 0 }, { isEarly: true }).catch(() => undefined)
 }
 
-/** `isEarly`: no turn of the delivery order is taken. */
+/** The outcome of the call. With `isEarly`, it is delivered without a turn in the delivery order. */
 function outcomeOf(identity: CallIdentity, trace: CallTrace, { isEarly }: { isEarly: boolean }): Promise<unknown> {
   const { execution, spec } = identity
   const { session } = execution

@@ -31,7 +31,7 @@ export interface DoubtQuestion {
   readonly tool: string
   readonly codecs: Codecs | undefined
   readonly ask: () => CheckResult<unknown> | Promise<CheckResult<unknown>>
-  /** Fence of a compensation that its owner left and that is repeated where it was not executed: that is recorded as a failure, to be tried again. */
+  /** Fence of a compensation that its owner left. If the check finds that it was not executed, that is recorded as a failure, and it is repeated. */
   readonly repeated?: number
 }
 
@@ -51,7 +51,7 @@ export function resolveDoubt(
   return resolveBy(connection, { runId, callId, tool: name, codecs, ask })
 }
 
-/** The same for any function that can tell the outcome; its answer is recorded. */
+/** Resolves the doubt by any function that can tell the outcome; its answer is recorded. */
 export async function resolveBy(connection: Connection, question: DoubtQuestion): Promise<DoubtResolution> {
   const { runId, callId, tool, codecs, repeated } = question
   const evidence = { check: tool }

@@ -217,7 +217,7 @@ export class Session {
     })
   }
 
-  /** The same, where the run was taken over. */
+  /** Like `ownRuns`, if the run was taken over; otherwise undefined. */
   get takenOver(): Set<string> | undefined {
     return this.whenOwned === 'take-over' ? this.ownRuns : undefined
   }

@@ -221,7 +221,7 @@ class Wait {
   }
 }
 
-/** Throws `invalid-wait`. */
+/** The request for a wait. Throws `invalid-wait`. */
 function waitBody({ name, until, schema }: Waited): StartWait {
   if (name !== undefined && (typeof name !== 'string' || name === '' || name.length > NAME_MAX_CHARS))
     throw invalid(`the name of a signal is 1 to ${NAME_MAX_CHARS} characters`)

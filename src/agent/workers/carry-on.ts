@@ -82,7 +82,7 @@ async function carried(home: Home, carrying: Carrying): Promise<Carried> {
   }
 }
 
-/** Another worker was faster, or the run has ended. */
+/** Refusals that mean that another worker was faster, or that the run has ended. */
 const TAKEN: ReadonlySet<string> = new Set(['run-taken-over', 'run-owned', 'run-ended', 'stale-fence'])
 
 const isTaken = (error: unknown): boolean => error instanceof LedgerRefused && TAKEN.has(error.code)

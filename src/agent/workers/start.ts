@@ -20,7 +20,7 @@ export interface StartedRun {
 
 /** Options of waiting for the end of a run. */
 export interface ResultOptions {
-  /** Ends the wait, with the signal's reason; the run goes on. */
+  /** An abort ends the wait with the signal's reason; the run continues. */
   readonly signal?: AbortSignal
 }
 

@@ -23,7 +23,7 @@ import { asWorkOf, isInWorkOf } from '../runtime/under-way.ts'
 import { thrownText } from '../thrown.ts'
 import { type Carried, carryOn } from './carry-on.ts'
 
-/** What a worker carries on, and how much at a time. Durations are in milliseconds. */
+/** Which runs a worker takes, and how many at a time. Durations are in milliseconds. */
 export interface WorkerOptions<Keeps = never> {
   /** The code of each run, by the name of the run. */
   readonly runs: Readonly<Record<string, Body<never, unknown, Keeps>>>
@@ -90,7 +90,7 @@ const WAIT_SECONDS = 20
 const NAMES_MAX = 64
 const NAMES_MAX_BYTES = 6_000
 const PAGE_MAX = 500
-/** Of a name in a message. */
+/** Longest part of a name that a message shows. */
 const SHOWN_CHARS = 64
 /** The pause after an answer that brought nothing and did not wait either. */
 const PAUSE_MS = 1_000
@@ -98,14 +98,14 @@ const PAUSE_MS = 1_000
 const STALLED_PER_PLACE = 10
 const AGAIN_MS = 200
 const AGAIN_MAX_MS = 10_000
-/** How long a run is passed over at first that could not be taken, or not be left, and is therefore still listed. */
+/** How long a run is ignored that could not be taken, or not be left, and is therefore still listed: at first, and at most. */
 const PASSED_OVER = { firstMs: 5_000, mostMs: 10 * 60_000 } as const
-/** The same for a run that somebody else had, which is listed again only if the list is behind or wrong. */
+/** How long a run is ignored that another process had; it is listed again only if the list is behind or wrong. */
 const MISSED = { firstMs: 100, mostMs: 5_000 } as const
 
 const VERSION = /^[A-Za-z0-9._+-]{1,64}$/
 
-/** Throws `invalid-option`. */
+/** Starts a worker on a runtime. Throws `invalid-option`. */
 export function startWorker(home: Home, options: WorkerOptions): Worker {
   checkOptions('cs.worker', options, WORKER, ['runs'])
   const names = Object.keys(options.runs)
@@ -142,7 +142,7 @@ class RunningWorker implements Worker {
   readonly #options: WorkerOptions
   readonly #names: readonly string[]
   readonly #active = new Map<string, Promise<unknown>>()
-  /** Of these, the ones whose code waits for its own divergence: others are carried in their place. */
+  /** Those of `#active` whose code waits for its own divergence: other runs are executed in their place. */
   readonly #stalled = new Set<string>()
   /** Runs that could not be taken: until when they are passed over, and how often in a row that was so. */
   readonly #passedOver = new Map<string, { readonly until: number; readonly times: number }>()
@@ -263,7 +263,7 @@ class RunningWorker implements Worker {
     return takes === 'any' ? {} : { versions: [...(version === undefined ? [] : [version]), ...takes] }
   }
 
-  /** With a limit of the tenant one after the other, up to the first for which there is no room: then true. */
+  /** Takes the listed runs. Under a limit of the tenant, takes them one after the other, and returns true at the first for which there is no room. */
   async #takeAll(rows: readonly JsonObject[]): Promise<boolean> {
     if (this.#options.perTenant === undefined) {
       await Promise.all(rows.map((row) => this.#take(row)))
