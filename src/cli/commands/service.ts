@@ -22,7 +22,7 @@ export function serviceCommands(program: CliCommand): void {
     .description('forget a person: destroy the keys of a subject, so that nothing kept of it can be read again')
     .flags(
       flag('--subject <name>', 'needed: whose values, as the rules of redaction name it (run:ID: those of a run)'),
-      flag('--reason <text>', 'needed: why, recorded for good: name no person'),
+      flag('--reason <text>', 'needed: why; recorded permanently, so name no person'),
       flag('--basis <text>', 'needed: the law or contract that it follows; it is recorded'),
       flag('--now', 'do not wait for the end of open runs: they cannot be resumed or undone with these values'),
       tenantFlag(),
@@ -60,7 +60,7 @@ function retention(program: CliCommand): void {
     .runs(async () => (await import('../retention.ts')).listArchives)
   group
     .command('plan')
-    .description('say what a pass would archive now, and why it would leave the rest; changes nothing')
+    .description('show what a pass would archive now, and why it would leave the rest; changes nothing')
     .flags(...flags())
     .settings(...PLACE, 'retention')
     .runs(async () => (await import('../retention.ts')).planned)
@@ -84,7 +84,7 @@ function serve(program: CliCommand): void {
       ),
       flag('--erasures <file>', 'carry out a copy of the list of erasures first, as after a backup was put back'),
       flag('--mcp <file>', 'MCP servers over HTTP to proxy, each at /mcp/NAME, with every call recorded'),
-      flag('--mcp-idle-minutes <n>', 'how long a session with them may lie idle before it is ended (default: 30)'),
+      flag('--mcp-idle-minutes <n>', 'how long a session with them may be idle before it is ended (default: 30)'),
     )
     .settings(...SERVE_SETTINGS)
     .runs(async () => (await import('../serve.ts')).serve)
@@ -272,7 +272,7 @@ const LOSSES_MORE =
 function losses(program: CliCommand): void {
   const group = program
     .command('losses')
-    .description('events that a tenant has lost; acknowledge what cannot be had again')
+    .description('events that a tenant has lost; acknowledge what cannot be recovered')
   group
     .command('list')
     .description('open losses, and those that were acknowledged')
@@ -287,7 +287,7 @@ function losses(program: CliCommand): void {
       flag('--stream <stream>', 'the stream that lost them, as losses list names it'),
       flag('--revision <n>', 'the first revision that is lost'),
       flag('--all', 'every open loss of the tenant, instead of one'),
-      flag('--reason <text>', 'needed: why it cannot be put back, recorded for good: name no person'),
+      flag('--reason <text>', 'needed: why it cannot be put back; recorded permanently, so name no person'),
       tenantFlag(),
       urlFlag(),
       tokenFlag('admin'),

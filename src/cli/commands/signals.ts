@@ -13,7 +13,7 @@ export function signalsCommands(program: CliCommand): void {
     .argument('<signal>', 'name of the signal')
     .flags(
       flag('--payload <json>', 'what it says, as JSON (default: null)'),
-      flag('--request-id <id>', 'your own id of it: sent again under the same one, it is the same signal'),
+      flag('--request-id <id>', 'your own id of the signal: sent again under the same id, it counts once'),
       flag('--as <name>', 'who sends it, over the store itself, where no token says it'),
     )
     .runs(async () => (await import('../signals.ts')).sendSignal)
