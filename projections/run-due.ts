@@ -39,7 +39,7 @@ export interface DueState {
 
 /** Without an event or a lease for this long, the process that carries a run without a worker is considered to be gone. */
 const SILENT_MS = 10 * 60_000
-/** The same after the end of a wait, which such a process polls for. */
+/** The limit of `SILENT_MS` after the end of a wait, which such a process polls for. */
 const SILENT_AFTER_WAIT_MS = 60_000
 /** A lease, or the hold of a worker, that ended this long ago was not renewed by anybody: the clocks of two processes differ by less. */
 const GRACE_MS = 2_000

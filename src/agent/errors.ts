@@ -116,7 +116,7 @@ export class InDoubt extends AgentError {
   }
 }
 
-/** The doubt about a call with which code has ended. That of a call whose failure is recorded is none. */
+/** The doubt about a call that an error of the code reports; undefined if the failure of that call is recorded. */
 export function doubtIn(error: unknown): InDoubt | undefined {
   for (const cause of causesOf(error)) {
     if (cause instanceof RecordedFailure) return undefined

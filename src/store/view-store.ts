@@ -25,7 +25,7 @@ export interface RunRow {
   readonly calls: number
   /** Number of approvals, signals and times that an open run waits for. */
   readonly waiting: number
-  /** Of these, the approvals that can still be decided. */
+  /** Number of approvals among them that can still be decided. */
   readonly approvals: number
   /** Whether the run is open and has accepted something suspect; some of it may still be unresolved. */
   readonly suspects: boolean

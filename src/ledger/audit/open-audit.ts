@@ -37,7 +37,7 @@ import { type RunsAsOfDeps, runsAsOf } from './runs-as-of.ts'
 
 export interface OpenAuditDeps {
   readonly store: EventStore
-  /** The same store, read at the pace of indexing. */
+  /** Reads of `store` at the pace of indexing. */
   readonly followed: EventStore
   readonly index: AuditIndex
   readonly list: RunsAsOfDeps['list']
