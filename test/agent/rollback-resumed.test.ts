@@ -35,7 +35,13 @@ function toolsOf(cs: Countersign, undone: string[], isDying: boolean) {
     name: 'keep',
     onUnknown: 'retry',
     execute: (what: string) => what,
-    compensate: { onUnknown: 'retry', run: ({ args }: { args: string }) => void undone.push(args) },
+    compensate: {
+      onUnknown: 'retry',
+      run: async ({ args }: { args: string }) => {
+        await new Promise((resolve) => setTimeout(resolve, 30))
+        undone.push(args)
+      },
+    },
   } as never) as unknown as (what: string) => Promise<string>
   const begun = Promise.withResolvers<void>()
   const slow = cs.tool({
@@ -90,6 +96,8 @@ function forking(cs: Countersign, { undone, isDying }: { undone: string[]; isDyi
       joined?.()
       await hangs()
     }
+    // The code ends while the loser is undone.
+    await keep('after')
     return 'done'
   }
 }
