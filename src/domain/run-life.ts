@@ -199,6 +199,8 @@ function mustBeRecorded(state: RunState): Refusal | undefined {
 
 /** Maximum number of items of open work listed in an answer. */
 const OPEN_WORK_SHOWN = 100
+/** Maximum number of these that the text of the refusal names. */
+const OPEN_WORK_NAMED = 3
 
 interface Met {
   readonly over: readonly PendingOutcome[]
@@ -226,11 +228,27 @@ function openWork(state: RunState, met: Met): Refusal | undefined {
   const shown = calls.slice(0, OPEN_WORK_SHOWN).map(({ callId, tool, status }) => {
     return { callId, tool, status: doubtful.has(callId) ? 'in-doubt' : status }
   })
-  return refusal(
-    'open-work',
-    'calls without an outcome, unsettled reservations, or a fork that is not joined: settle, resolve, release or join them first',
-    { evidence: { calls: shown, reservations: reservations.slice(0, OPEN_WORK_SHOWN), forks } },
-  )
+  const open = [
+    ...named(
+      'settle or resolve',
+      'call',
+      calls.length,
+      shown.map(({ callId, tool, status }) => `${tool} ${callId} (${status})`),
+    ),
+    ...named('settle or release', 'reservation', reservations.length, reservations),
+    ...named('join', 'fork', forks.length, forks),
+  ]
+  return refusal('open-work', `not everything in the run has ended: ${open.join('; ')}`, {
+    evidence: { calls: shown, reservations: reservations.slice(0, OPEN_WORK_SHOWN), forks },
+  })
+}
+
+/** What is to be done with open work of one kind, and the first of it by name. */
+function named(todo: string, kind: string, count: number, names: readonly string[]): readonly string[] {
+  if (count === 0) return []
+  const shown = names.slice(0, OPEN_WORK_NAMED)
+  const more = count > shown.length ? ` and ${count - shown.length} more` : ''
+  return [`${todo} the ${kind}${count === 1 ? '' : 's'} ${shown.join(', ')}${more}`]
 }
 
 export function decideFail(state: RunState, body: FailRun, env: Env): Decision {

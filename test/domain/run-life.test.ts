@@ -57,6 +57,16 @@ life('nothing that was started is left open by a completion', () => {
   given(started(), ended('RunFailed')).when(complete).refused('run-ended')
 })
 
+life('the refusal of an open end names the first of what is open, and what to do with each kind', () => {
+  const calls = [1, 2, 3, 4, 5].map((n) => claimed(n))
+  const ofCalls = [`t ${id(1)} (claimed)`, `t ${id(2)} (in-doubt)`, `t ${id(3)} (claimed)`]
+  given(started(), ...calls, inDoubt(2), reserved(6, 5))
+    .when(complete)
+    .because(
+      `not everything in the run has ended: settle or resolve the calls ${ofCalls.join(', ')} and 2 more; settle or release the reservation ${id(6)}`,
+    )
+})
+
 life('work past its deadline: a reservation is charged and is no hindrance, a call is in doubt and is one', () => {
   given(started(), reserved(1, 5)).when(complete, { ms: 70_000 }).appends('ReservationExpired', 'RunCompleted')
   given(started(), claimed(1))

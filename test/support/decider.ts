@@ -27,6 +27,8 @@ export interface Then {
   /** Exactly these events, each with at least these members. */
   appends(...expected: readonly Expected[]): Then
   refused(code: string, evidence?: JsonObject): Then
+  /** With this text of the refusal. */
+  because(detail: string): Then
   /** With the refusal these events, in order. */
   recorded(...expected: readonly Expected[]): Then
   is(kind: Decision['kind']): Then
@@ -85,6 +87,10 @@ function thenOf(state: RunState, decision: Decision, of: { ms: number; actor: st
     refused: (code, evidence) => {
       assert.is(refusal?.refusal.code, code)
       if (evidence !== undefined) assert.equal(part(refusal?.refusal.evidence ?? {}, evidence), evidence)
+      return then
+    },
+    because: (detail) => {
+      assert.is(refusal?.refusal.detail, detail)
       return then
     },
     recorded: (...expected) => {

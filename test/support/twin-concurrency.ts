@@ -129,13 +129,16 @@ const DOES: Readonly<Record<Together['pattern'], (part: Part) => Promise<unknown
   },
   unwound: async (part) => {
     const { run, numbers } = part
+    // Something to undo, nothing to undo, nothing recorded.
+    const did = (n: number) => [part.keep, part.work, async () => n][(part.i + n) % 3]?.(n)
     const branches = numbers.map((n) => ({
       name: `b${n}`,
       agent: `b${n}`,
-      run: async () => ({ [`kept ${part.i}`]: await part.keep(n) }),
+      run: async () => ({ [`kept ${part.i}`]: await did(n) }),
     }))
     const forked = async (): Promise<void> => {
-      const { unwound } = await run.fork(branches, { join: 'first_wins' } as never)
+      const onDiscard = numbers.length % 2 === 0 ? 'keep' : 'compensate'
+      const { unwound } = await run.fork(branches, { join: 'first_wins', onDiscard } as never)
       part.see('joined')
       await part.next(
         await noted(

@@ -97,7 +97,10 @@ export interface ForkResult {
   readonly receipt: string
   /** The context that the join established. */
   readonly established: Established
-  /** Resolves when the branches that were not merged have ended and are rolled back. The run waits for this before it ends. */
+  /**
+   * Resolves when the branches that were not merged have ended and are rolled back; directly after the join where nothing is to be rolled back (`onDiscard: 'keep'`,
+   * or they have requested nothing). The run waits for them before it ends.
+   */
   readonly unwound: Promise<readonly BranchRollback[]>
 }
 

@@ -322,24 +322,30 @@ async function unwind(
   plan: ForkPlan<never>,
   { verdict, isKept, part, running }: Unwinding,
 ): Promise<readonly BranchRollback[]> {
-  const { history } = execution.session
+  const { session } = execution
+  const { history } = session
   const lost = verdict.receipts.flatMap(({ branch, status }) => {
     const scope = status === 'merged' ? undefined : plan.branches.find(({ name }) => name === branch)?.scope
     return scope === undefined ? [] : [{ branch, status, scope }]
   })
-  const held = lost.map(({ scope }) => scope).filter((scope) => history?.holdsWithin(scope) === true)
-  part.expects(running.length > 0 ? undefined : plan.onDiscard === 'keep' ? [] : held)
-  await Promise.allSettled(running)
-  if (history !== undefined)
-    await settleLeftovers(
-      execution.session,
-      lost.map(({ scope }) => scope),
-    )
-  if (plan.onDiscard === 'keep') return []
-  const scopes = await scopesWithCalls(execution)
+  const scopes = lost.map(({ scope }) => scope)
+  const held = scopes.filter((scope) => history?.holdsWithin(scope) === true)
+  const letGo = async (): Promise<void> => {
+    await Promise.allSettled(running)
+    if (history !== undefined) await settleLeftovers(session, scopes)
+  }
+  // Where nothing is to be undone, no event tells when the branches have ended: the code hears of it directly after the join, as from the record.
+  if (plan.onDiscard === 'keep' || !scopes.some((scope) => held.includes(scope) || session.hasRequestedIn(scope))) {
+    part.expects([])
+    void session.behind(letGo)
+    return []
+  }
+  part.expects(running.length > 0 ? undefined : held)
+  await letGo()
+  const withCalls = await scopesWithCalls(execution)
   const rollbacks = lost.map(async ({ branch, status, scope }): Promise<BranchRollback[]> => {
     const inherited = history?.run.inherited?.scopes.has(scope) === true
-    if (!inherited && !scopes.some((inner) => isCovered(scope, inner))) return []
+    if (!inherited && !withCalls.some((inner) => isCovered(scope, inner))) return []
     // Records of earlier versions contain the rollback of such a branch.
     if (isKept && history?.rolledBackAfter(scope) === undefined) return []
     const reason = new Error(`branch ${branch} of fork ${verdict.forkId} is ${status}`)

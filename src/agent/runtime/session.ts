@@ -245,6 +245,11 @@ export class Session {
     return count
   }
 
+  /** Whether this life has requested anything at or below this scope. */
+  hasRequestedIn(scope: string): boolean {
+    return [...this.#counts.keys()].some((counted) => isCovered(scope, counted))
+  }
+
   /** A tool is retried: requests at or below this scope are counted from zero, as in the previous attempt. */
   restart(scope: string): void {
     for (const counted of this.#counts.keys()) {
