@@ -88,7 +88,8 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const following = { list, approvals, followed: followed('audit'), lag: lag.audit, indexing, logs }
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
-  const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
+  const { present: broken, acknowledged } = integrity
+  const losses = knownLosses({ ofLog, broken, acknowledged, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
   const erasing = await openSubjects({ ...subjectsOf(options), ...side, ...known, sealer, facts, effects, log, list })
   const history = new History(store, queries, { ...side, sealer })

@@ -28,6 +28,14 @@ export function holeLoss({ stream, revision }: LogHole): Loss {
   return { scope: 'run', code: ACKNOWLEDGED, stream, revision }
 }
 
+/** Every event of the holes: first the first of each hole, so that a short list names all holes. */
+export function holeLosses(holes: readonly LogHole[]): readonly Loss[] {
+  const later = holes.flatMap(({ stream, revision, to = revision }) =>
+    Array.from({ length: to - revision }, (_, at) => holeLoss({ stream, revision: revision + 1 + at })),
+  )
+  return [...holes.map(holeLoss), ...later]
+}
+
 /** Undefined for a stream of another ledger, or if nothing is known of it. */
 export function headKnownBy(row: LogStreamRow | undefined): KnownHead | undefined {
   if (row === undefined || row.foreign) return undefined
