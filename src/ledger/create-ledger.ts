@@ -92,6 +92,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const losses = knownLosses({ ofLog, broken, acknowledged, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
   const erasing = await openSubjects({ ...subjectsOf(options), ...side, ...known, sealer, facts, effects, log, list })
+  const logTenants = () => options.logs?.store.logs().map(({ tenant }) => tenant) ?? []
   const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 
@@ -107,7 +108,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...readsOf(history, { list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
     ...{ losses, ...erasing.operations },
-    lostEvents: lostEvents({ ...common, logs, losses, integrity, facts, store, log }),
+    lostEvents: lostEvents({ ...common, ...{ logs, logTenants }, losses, integrity, facts, store, log }),
     tokens: openTokens({ ...known, store, sealer, facts, effects }),
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),

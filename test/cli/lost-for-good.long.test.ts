@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
@@ -206,6 +206,47 @@ test('a part of a large value that is gone beside an acknowledged loss is a loss
   tamper(path, (db) => db.prepare(insert).run(...names.map((name) => row?.[name])))
   assert.equal(await ofStore(), [])
   assert.is((await asked('replay', 'one')).code, 0)
+})
+
+test('the end of the store is lost for all tenants: one command acknowledges it for each, and for the ledger itself (LOG-98, A612)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+  const writes = async (id: string): Promise<void> => {
+    await using opened = await openLedger(settings, silentLog)
+    for (const tenant of ['acme', 'beta', 'idle']) {
+      if (tenant === 'idle' && id !== 'early') continue
+      const run = drive(opened, `${tenant}-${id}`, { tenant, actor: 'alice' })
+      await run.start({})
+      await run.hand('a', { n: 1 })
+    }
+    await opened.ledger.logs?.publish()
+  }
+  await writes('early')
+  const early = folder.file('early.db')
+  cpSync(`${data}/store.db`, early)
+  await writes('late')
+  removed(data, ['store.db'])
+  cpSync(early, `${data}/store.db`)
+  await openLedger(settings, silentLog).then(
+    () => assert.unreachable('a start would be refused'),
+    () => undefined,
+  )
+  const acknowledge = ['losses', 'acknowledge', '--all', '--every-tenant', '--data', data, ...REASON]
+  const wrong = await runInProcess([...acknowledge, '--tenant', 'acme'])
+  assert.is(wrong.code, 2)
+  const { code, stdout, stderr } = await runInProcess(acknowledge)
+  assert.is(code, 0, stdout + stderr)
+  for (const stream of ['run-acme.acme-late', 'run-beta.beta-late', 'ledger-acme', 'ledger-beta'])
+    assert.match(stdout, stream)
+  assert.not.match(stdout, /idle/)
+  {
+    await using opened = await openLedger(settings, silentLog)
+    assert.equal([...opened.ledger.stats().stoppedLogs], [])
+  }
+  const again = await runInProcess(['verify', '--data', data])
+  assert.match(again.stdout, /loss-acknowledged/)
+  assert.not.match(again.stdout, /TAMPERED/)
 })
 
 test.run()

@@ -24,16 +24,18 @@ export function stopLoss(tenant: string, { code, stream, revision }: LogStop): L
   return { scope: 'tenant', code, ...(streamTenant(stream) === tenant && { stream, revision }) }
 }
 
-export function holeLoss({ stream, revision }: LogHole): Loss {
+function holeLoss({ stream, revision }: LogHole): Loss {
   return { scope: 'run', code: ACKNOWLEDGED, stream, revision }
 }
 
-/** Every event of the holes: first the first of each hole, so that a short list names all holes. */
-export function holeLosses(holes: readonly LogHole[]): readonly Loss[] {
-  const later = holes.flatMap(({ stream, revision, to = revision }) =>
-    Array.from({ length: to - revision }, (_, at) => holeLoss({ stream, revision: revision + 1 + at })),
-  )
-  return [...holes.map(holeLoss), ...later]
+/** Events of the holes: first the first of each hole, so that a short list names all holes, then `more` of the others at most. */
+export function holeLosses(holes: readonly LogHole[], more = Number.POSITIVE_INFINITY): readonly Loss[] {
+  const losses = holes.map(holeLoss)
+  const end = losses.length + more
+  for (const { stream, revision: first, to = first } of holes)
+    for (let revision = first + 1; revision <= to && losses.length < end; revision += 1)
+      losses.push(holeLoss({ stream, revision }))
+  return losses
 }
 
 /** Undefined for a stream of another ledger, or if nothing is known of it. */
