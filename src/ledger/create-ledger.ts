@@ -88,11 +88,9 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const following = { list, approvals, followed: followed('audit'), lag: lag.audit, indexing, logs }
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
-  const { present: broken, acknowledged } = integrity
-  const losses = knownLosses({ ofLog, broken, acknowledged, status: () => store.status() })
+  const losses = knownLosses({ ofLog, ...integrity, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
   const erasing = await openSubjects({ ...subjectsOf(options), ...side, ...known, sealer, facts, effects, log, list })
-  const logTenants = () => options.logs?.store.logs().map(({ tenant }) => tenant) ?? []
   const history = new History(store, queries, { ...side, sealer })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 
@@ -108,7 +106,15 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...readsOf(history, { list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
     ...{ losses, ...erasing.operations },
-    lostEvents: lostEvents({ ...common, ...{ logs, logTenants }, losses, integrity, facts, store, log }),
+    lostEvents: lostEvents({
+      ...common,
+      ...{ logs, logTenants: logTenantsOf(options) },
+      losses,
+      integrity,
+      facts,
+      store,
+      log,
+    }),
     tokens: openTokens({ ...known, store, sealer, facts, effects }),
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
@@ -127,6 +133,11 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     },
   }
 }
+
+const logTenantsOf =
+  ({ logs }: LedgerOptions) =>
+  () =>
+    logs?.store.logs().map(({ tenant }) => tenant) ?? []
 
 /** Where losses are acknowledged, erasures wait for the next start of a server (LIFE-14). */
 const subjectsOf = (options: LedgerOptions) => ({

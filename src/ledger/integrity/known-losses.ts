@@ -20,7 +20,7 @@ export interface LossSources {
   /** Losses of the tenant's log, and of the store as a whole. */
   readonly ofLog: (tenant: string) => readonly Loss[]
   /** Events recorded as broken, except those that a later scrub pass found to be repaired. */
-  readonly broken: (of: { readonly tenant: string; readonly stream?: string }) => readonly FaultRow[]
+  readonly present: (of: { readonly tenant: string; readonly stream?: string }) => readonly FaultRow[]
   readonly acknowledged: (tenant: string) => IsAcknowledged
 }
 
@@ -29,14 +29,14 @@ export const WENT_BACK: Loss = { scope: 'store', code: 'store-went-back' }
 
 export type KnownLosses = (range: LossRange) => readonly Loss[]
 
-export function knownLosses({ ofLog, broken, acknowledged, status }: LossSources): KnownLosses {
+export function knownLosses({ ofLog, present, acknowledged, status }: LossSources): KnownLosses {
   return ({ tenant, run, about = run }) => {
     const own = about === undefined ? undefined : runStream(tenant, about)
     // The log continues past acknowledged losses, so they do not affect other runs.
     const logged = ofLog(tenant).filter(
       (loss) => loss.code !== ACKNOWLEDGED || own === undefined || loss.stream === own,
     )
-    const rows = broken({ tenant, ...(run !== undefined && { stream: runStream(tenant, run) }) })
+    const rows = present({ tenant, ...(run !== undefined && { stream: runStream(tenant, run) }) })
     const isElsewhere = own === undefined || rows.length === 0 ? () => false : acknowledged(tenant)
     const shown = rows.filter((row) => row.stream === own || !isElsewhere(row))
     return [...(status().loss === undefined ? [] : [WENT_BACK]), ...logged, ...shown.map(lossOf)]
