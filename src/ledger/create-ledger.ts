@@ -27,7 +27,6 @@ import { type LogFact, LogStartError } from './log/log-deps.ts'
 import { headKnownBy } from './log/log-losses.ts'
 import { missingFault } from './log/log-stops.ts'
 import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
-import type { LossesOfTenant } from './log/tenant-logs.ts'
 import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { dueRunsOf } from './read/due-runs.ts'
@@ -78,7 +77,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const indexing = options.indexing?.({ append, onFault: (fault) => sealer.faultFound(fault) })
   const logs = openLogs?.(origin, indexing)
 
-  const { ofLog, ...known } = { ...knownOf(logs, options.knownLost), knownHead }
+  const { ofLog, logTenants, ...known } = { ...knownOf(logs, options), knownHead }
   const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId, ...known })
   const { runs, reader, queries, write } = side
   const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, indexing, lossesOf: ofLog }
@@ -106,15 +105,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...readsOf(history, { list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
     ...{ losses, ...erasing.operations },
-    lostEvents: lostEvents({
-      ...common,
-      ...{ logs, logTenants: logTenantsOf(options) },
-      losses,
-      integrity,
-      facts,
-      store,
-      log,
-    }),
+    lostEvents: lostEvents({ ...common, logs, logTenants, losses, integrity, facts, store, log }),
     tokens: openTokens({ ...known, store, sealer, facts, effects }),
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
@@ -133,11 +124,6 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     },
   }
 }
-
-const logTenantsOf =
-  ({ logs }: LedgerOptions) =>
-  () =>
-    logs?.store.logs().map(({ tenant }) => tenant) ?? []
 
 /** Where losses are acknowledged, erasures wait for the next start of a server (LIFE-14). */
 const subjectsOf = (options: LedgerOptions) => ({
@@ -162,8 +148,9 @@ const renewing =
 const knownHeadBy = (logs: Pick<LogStore, 'stream'>) => (stream: string) => headKnownBy(logs.stream(stream))
 
 /** The losses that the logs know, if the ledger keeps logs. */
-const knownOf = (logs: OpenLogs | undefined, knownLost: LossesOfTenant = () => []) => ({
-  ofLog: (tenant: string) => logs?.losses(tenant) ?? knownLost(tenant),
+const knownOf = (logs: OpenLogs | undefined, options: LedgerOptions) => ({
+  logTenants: () => options.logs?.store.logs().map((row) => row.tenant) ?? [],
+  ofLog: (tenant: string) => logs?.losses(tenant) ?? options.knownLost?.(tenant) ?? [],
   stoppedLog: logs && ((tenant: string) => logs.openLosses(tenant)[0]),
   acknowledged: logs && (async (tenant: string) => (await logs.acknowledged(tenant)).places),
 })
