@@ -287,6 +287,7 @@ function losses(program: CliCommand): void {
       flag('--stream <stream>', 'the stream that lost them, as losses list names it'),
       flag('--revision <n>', 'the first revision that is lost'),
       flag('--all', 'every open loss of the tenant, instead of one'),
+      flag('--every-tenant', 'with --all: of all tenants, and of the ledger itself; without --url'),
       flag('--reason <text>', 'needed: why it cannot be put back; recorded permanently, so name no person'),
       tenantFlag(),
       urlFlag(),
