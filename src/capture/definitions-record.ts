@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Client } from '../client/client.ts'
 import { type Definitions, DefinitionsSeen, type Seen } from './definitions.ts'
+import { type Secrets, withoutSecrets } from './recorded-form.ts'
 import type { SessionRun } from './session-run.ts'
 
 export interface DefinitionsRecordOptions {
@@ -9,6 +10,7 @@ export interface DefinitionsRecordOptions {
   readonly run: SessionRun
   readonly server: string
   readonly pin: string | undefined
+  readonly secrets: Secrets
   readonly say: (text: string) => void
 }
 
@@ -82,10 +84,13 @@ export class DefinitionsRecord {
 
   /** Listing has no effects: while the ledger is unavailable, the list is shown anyway and recorded with the next one. */
   async #record(definitions: Definitions, isRefused: boolean): Promise<void> {
-    const { client, run, server, say } = this.#options
+    const { client, run, server, secrets, say } = this.#options
     const work = this.#before.then(async () => {
       const runId = await run.ready()
-      const tools = definitions.tools.map((tool) => ({ ...tool }))
+      const tools = definitions.tools.map(({ name, digest }) => ({
+        name: withoutSecrets(name, secrets).slice(0, 256),
+        digest,
+      }))
       const body = {
         definitions: {
           entrance: 'mcp' as const,

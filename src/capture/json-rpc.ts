@@ -203,6 +203,14 @@ export function readServerLine(bytes: Buffer): ServerLine {
   }
 }
 
+/** Why an answer cannot be recorded as the host gets it: the record would say another number, key or character. */
+export function inexactIn(bytes: Buffer): string | undefined {
+  const parsed = parseStrictJson(bytes, { maxBytes: bytes.byteLength, maxDepth: 512, maxKeys: 1_000_000 })
+  if (parsed.ok) return undefined
+  const { code, message, offset } = parsed.error
+  return `the answer cannot be recorded exactly (${code} at byte ${offset}: ${message})`.slice(0, 1_024)
+}
+
 const NO_ANSWER: ServerLine = { answers: [], changesTools: false }
 
 /** Whether a reader that takes more than JSON, or ends lines elsewhere, could find an answer in the line. */

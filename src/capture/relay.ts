@@ -12,6 +12,7 @@ import {
   type HostLine,
   INVALID_REQUEST,
   idKey,
+  inexactIn,
   keysOfAnswer,
   messageLine,
   type RequestId,
@@ -147,7 +148,8 @@ export class Relay {
     const judged = this.#judge(framed.message)
     if (judged.kind === 'passes') await toHost(framed.parts)
     if (judged.kind === 'passes' || judged.kind === 'own') return {}
-    const work = judged.kind === 'withheld' ? this.#withhold(judged, toHost) : this.#answered(framed, judged.open, toHost)
+    const work =
+      judged.kind === 'withheld' ? this.#withhold(judged, toHost) : this.#answered(framed, judged.open, toHost)
     this.#track(work)
     return { work }
   }
@@ -343,7 +345,7 @@ export class Relay {
   }
 
   async #answered({ parts, message }: Framed, answered: readonly Answered[], toHost: Write): Promise<void> {
-    const taken = answered.map((each) => this.#take(each))
+    const taken = answered.map((each) => this.#take(each, message))
     const said = await Promise.all(taken.map((work) => work()))
     if (said.some((line) => line !== undefined))
       return toHost(answered.map(({ answer }, at) => said[at] ?? messageLine(answer)))
@@ -360,13 +362,13 @@ export class Relay {
    * Removes the request immediately, so that a second answer with the same id is not matched. The returned function resolves to a line that replaces the
    * answer, if any.
    */
-  #take({ key, answer }: Answered): () => Promise<string | undefined> {
+  #take({ key, answer }: Answered, message: Buffer): () => Promise<string | undefined> {
     const held = this.#calls.get(key)
     if (held?.ticket !== undefined) {
       const { ticket } = held
       this.#calls.delete(key)
       return async () => {
-        const settled = await this.#parts.calls.settle(ticket, outcomeOf(answer))
+        const settled = await this.#parts.calls.settle(ticket, outcomeOf(answer, inexactIn(message)))
         return settled.recorded ? undefined : textResult(held.call.id, settled.text)
       }
     }
@@ -419,13 +421,20 @@ function lineOf({ id }: ToolCall, admission: NotForwarded): string {
 }
 
 /** An answer with `isError` is a result: the tool ran and reports that it failed. A protocol error is a failure. */
-function outcomeOf({ result, error }: Answer): Outcome {
+function outcomeOf({ result, error }: Answer, inexact: string | undefined): Outcome {
   // The server asks for something first: this attempt ends without a result, and the call sent again is its next attempt.
   if (isJsonObject(result) && result.resultType === 'input_required')
-    return { error: { message: 'the server asks for input first', code: 'input-required', details: result } }
-  if (error === undefined) return { result: result ?? null }
+    return {
+      error: {
+        message: 'the server asks for input first',
+        code: 'input-required',
+        ...(inexact === undefined && { details: result }),
+      },
+    }
+  if (error === undefined)
+    return inexact === undefined ? { result: result ?? null } : { unrecorded: { reason: inexact, answered: true } }
   const { message, code, data } = error
-  const details: JsonObject = data === undefined ? {} : { details: data }
+  const details: JsonObject = data === undefined || inexact !== undefined ? {} : { details: data }
   return {
     error: {
       message: String(message ?? '').slice(0, 16_384),
