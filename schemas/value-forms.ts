@@ -72,7 +72,8 @@ export function isCurrency(value: unknown): value is string {
   return typeof value === 'string' && CURRENCY_PATTERN.test(value)
 }
 
-function isTokens(value: unknown): boolean {
+/** Whether a usage may count so many tokens. */
+export function isTokens(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= TOKENS_MAX
 }
 

@@ -116,7 +116,7 @@ export class CallRecord {
     const { run } = this.#options
     try {
       await run.ready()
-      const key = `${this.#entrance}:${call.callKey}`
+      const key = `${this.#entrance}:${this.#clean(call.callKey)}`
       const answer = await this.#claim({ ...body, key })
       if (!answer.created) return { kind: 'over', callId: String(answer.body.callId) }
       return { kind: 'claimed', ticket: ticketOf(body, answer.body) }
@@ -146,7 +146,7 @@ export class CallRecord {
     const { callId, fence } = ticket.claim
     try {
       await this.#debts.settle({ callId, body: { fence, ...recorded } })
-      ticket.ended?.(outcome.result !== undefined)
+      ticket.ended?.(isAnswered(outcome))
       return { recorded: true }
     } catch (error) {
       ticket.ended?.(false)
@@ -177,7 +177,7 @@ export class CallRecord {
     const { agent, effects, owner, secrets, leaseMs = LEASE_MS } = this.#options
     const { effect, price } = ruleOf(effects, tool)
     return {
-      tool,
+      tool: this.#clean(tool),
       args: recordedForm(args, secrets),
       leaseMs,
       onUnknown: effect === 'once' ? 'in-doubt' : 'retry',
@@ -189,7 +189,7 @@ export class CallRecord {
 
   /** The host identifies the call by its key: a repeated call gets the recorded answer. */
   async #keyed(body: ClaimCall, callKey: string): Promise<Admission> {
-    const answer = await this.#claim({ ...body, key: `mcp-key:${callKey}` })
+    const answer = await this.#claim({ ...body, key: `mcp-key:${this.#clean(callKey)}` })
     if (answer.created) return this.#admitted(body, answer.body)
     return this.#repeated(body.tool, answer.body)
   }
@@ -306,8 +306,9 @@ export class CallRecord {
     }
   }
 
-  #recordedOutcome({ result, error, unknown }: Outcome): Outcome {
+  #recordedOutcome({ result, error, unknown, unrecorded }: Outcome): Outcome {
     const { secrets } = this.#options
+    if (unrecorded !== undefined) return { unrecorded }
     if (result !== undefined) return { result: recordedForm(result, secrets) }
     if (error !== undefined)
       return {
@@ -327,9 +328,13 @@ function ticketOf({ tool, reserve, leaseMs = LEASE_MS }: ClaimCall, { callId, fe
   return { tool, reserve, claim: { callId: String(callId), fence: Number(fence), leaseMs } }
 }
 
+function isAnswered({ result, unrecorded }: Outcome): boolean {
+  return result !== undefined || unrecorded !== undefined
+}
+
 /** An answered call is charged its price; the reservation is released after a failure, and kept while the outcome is unknown. */
-function spending({ reserve }: Ticket, { result }: Outcome): Pick<Outcome, 'usage'> {
-  if (reserve === undefined || result === undefined) return {}
+function spending({ reserve }: Ticket, outcome: Outcome): Pick<Outcome, 'usage'> {
+  if (reserve === undefined || !isAnswered(outcome)) return {}
   const { cost, currency } = reserve
   return { usage: { tokens: 0, cost, currency } }
 }

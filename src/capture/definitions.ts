@@ -56,16 +56,21 @@ export class DefinitionsSeen {
     if (isFirst) this.#pages = []
     if (Array.isArray(result.tools)) this.#pages.push(...(result.tools as readonly Json[]))
     if (typeof result.nextCursor === 'string') return { kind: 'part' }
-    const definitions = definitionsOf(this.#pages)
+    const pages = this.#pages
     this.#pages = []
+    const seen = this.judged(pages)
+    if (seen.kind === 'new') this.#last = seen.definitions.digest
+    return seen
+  }
+
+  /** Judges a complete list that the host does not see. */
+  judged(tools: readonly Json[]): Seen {
+    const definitions = definitionsOf(tools)
     if (typeof definitions === 'string')
       return this.#pin === undefined ? { kind: 'same' } : this.#refused(`they cannot be digested (${definitions})`)
     if (this.#pin !== undefined && definitions.digest !== this.#pin)
       return this.#refused(`their digest is ${definitions.digest}, not ${this.#pin}`, definitions)
-
-    if (definitions.digest === this.#last) return { kind: 'same' }
-    this.#last = definitions.digest
-    return { kind: 'new', definitions }
+    return definitions.digest === this.#last ? { kind: 'same' } : { kind: 'new', definitions }
   }
 
   /** The definitions could not be recorded, so the next list counts as new. */

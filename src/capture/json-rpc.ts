@@ -15,6 +15,8 @@ export interface ToolCall {
   readonly args: Json
   /** `_meta["dev.countersign/call-key"]`: the host's identity of the call. */
   readonly callKey?: string
+  /** The protocol's own members of `_meta`, which each request of revision 2026-07-28 has. */
+  readonly meta?: JsonObject
   /** Revision 2026-07-28, of a host that opens URLs for a person: what the person said to ours, if the host was asked before. */
   readonly urlRound?: { readonly said?: UrlAction }
 }
@@ -26,12 +28,17 @@ export type UrlAction = 'accept' | 'decline' | 'cancel'
 export type HostLine =
   | { readonly kind: 'passes' }
   | { readonly kind: 'call'; readonly call: ToolCall }
-  | { readonly kind: 'list'; readonly id: RequestId; readonly isFirstPage: boolean }
   | { readonly kind: 'cancelled'; readonly id: RequestId; readonly reason: string }
   | { readonly kind: 'initialize'; readonly opensUrls: boolean }
   /** The host's answer to a request of the proxy, which the server never sees. */
   | { readonly kind: 'reply'; readonly id: string; readonly said: UrlAction }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string; readonly ids: readonly RequestId[] }
+
+/** A request of the host that is no call. `list`: it asks for the tools. */
+export interface HostRequest {
+  readonly id: RequestId
+  readonly list?: { readonly isFirstPage: boolean }
+}
 
 /** The server's answer to a request. */
 export interface Answer {
@@ -40,12 +47,24 @@ export interface Answer {
   readonly error?: JsonObject
 }
 
+/** What a line of the server means to the host. */
+export interface ServerLine {
+  /** All that a host could take for an answer. */
+  readonly answers: readonly Answer[]
+  /** Why hosts may read the line in different ways. */
+  readonly fault?: string
+  /** The server says that its tools are others now. */
+  readonly changesTools: boolean
+}
+
 const CALL = 'tools/call'
 const LIST = 'tools/list'
 const CANCELLED = 'notifications/cancelled'
 const INITIALIZE = 'initialize'
+const TOOLS_CHANGED = 'notifications/tools/list_changed'
 const CALL_KEY = 'dev.countersign/call-key'
-const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
+const OF_PROTOCOL = 'io.modelcontextprotocol/'
+const CAPABILITIES = `${OF_PROTOCOL}clientCapabilities`
 /** Names the proxy's own question among the requests for input of a result. */
 export const APPROVAL_INPUT = 'dev.countersign/approval'
 /** Ids of the proxy's own requests to the host begin with this. */
@@ -75,16 +94,19 @@ export function readHostLine(bytes: Buffer): HostLine {
 
 /** Without one of these words, and without an escape that could spell one, no parser finds a relevant method in the line. */
 function mayMatter(bytes: Buffer): boolean {
-  return [CALL, LIST, CANCELLED, INITIALIZE, OWN_ID, '\\u00', '\\/'].some((word) => bytes.includes(word))
+  return [CALL, CANCELLED, INITIALIZE, OWN_ID, '\\u00', '\\/'].some((word) => bytes.includes(word))
 }
 
 /** Whether the most lenient parser could find a `tools/call` in the line. */
 function looksLikeCall(bytes: Buffer): boolean {
-  const spelt = bytes
+  return speltOut(bytes).includes(CALL)
+}
+
+function speltOut(bytes: Buffer): string {
+  return bytes
     .toString('latin1')
     .replaceAll(/\\u00([2-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
     .replaceAll('\\/', '/')
-  return spelt.includes(CALL)
 }
 
 /** Reads a line that need not be recorded exactly; a line that cannot be parsed is passed on. */
@@ -97,7 +119,6 @@ function readMessage(message: JsonObject): HostLine {
   const { method, id } = message
   const params = isJsonObject(message.params) ? message.params : {}
   if (method === CALL) return readCall(message)
-  if (method === LIST && isRequestId(id)) return { kind: 'list', id, isFirstPage: params.cursor === undefined }
   if (method === INITIALIZE) return { kind: 'initialize', opensUrls: opensUrls(params.capabilities) }
   if (method === undefined && typeof id === 'string' && id.startsWith(OWN_ID))
     return { kind: 'reply', id, said: actionIn(message.result) }
@@ -137,8 +158,9 @@ function readCall({ id, params }: JsonObject): HostLine {
   const callKey = isJsonObject(_meta) ? _meta[CALL_KEY] : undefined
   if (callKey !== undefined && (typeof callKey !== 'string' || callKey === '' || callKey.length > CALL_KEY_MAX_CHARS))
     return refused(INVALID_PARAMS, `_meta["${CALL_KEY}"] takes a text of 1 to ${CALL_KEY_MAX_CHARS} characters`, [id])
+  const meta = Object.entries(isJsonObject(_meta) ? _meta : {}).filter(([key]) => key.startsWith(OF_PROTOCOL))
   const call = { id, tool: name, args, ...(callKey !== undefined && { callKey }), ...urlRoundOf(params) }
-  return { kind: 'call', call }
+  return { kind: 'call', call: { ...call, ...(meta.length > 0 && { meta: Object.fromEntries(meta) }) } }
 }
 
 const CALL_KEY_MAX_CHARS = 400
@@ -159,18 +181,63 @@ function refused(code: number, message: string, ids: readonly RequestId[] = []):
   return { kind: 'refused', code, message, ids }
 }
 
-/** Reads the answers in a line of the server; other messages are passed on. */
-export function readAnswers(bytes: Buffer): readonly Answer[] {
-  const value = parseJsonOrUndefined(bytes.toString('utf8'))
-  const messages: readonly Json[] = Array.isArray(value) ? value : value === undefined ? [] : [value]
-  return messages.flatMap((message) => (isJsonObject(message) ? (answerIn(message) ?? []) : []))
+/** The requests in a line of the host that holds no call. */
+export function requestsIn(bytes: Buffer): readonly HostRequest[] {
+  return messagesIn(bytes).flatMap(({ id, method, params }) => {
+    if (method === undefined || !isRequestId(id)) return []
+    const isFirstPage = !isJsonObject(params) || params.cursor === undefined
+    return [{ id, ...(method === LIST && { list: { isFirstPage } }) }]
+  })
 }
 
-function answerIn(message: JsonObject): Answer | undefined {
-  const { id, method, result, error } = message
-  if (method !== undefined || !isRequestId(id)) return undefined
-  if (isJsonObject(error)) return { id, error }
-  return result === undefined ? undefined : { id, result }
+export function readServerLine(bytes: Buffer): ServerLine {
+  if (!['id', TOOLS_CHANGED, '\\u00', '\\/'].some((word) => bytes.includes(word))) return NO_ANSWER
+  const messages = messagesIn(bytes)
+  if (messages.length === 0) return looksLikeAnswer(bytes) ? { ...NO_ANSWER, fault: 'it is no JSON' } : NO_ANSWER
+  const read = messages.map(answerIn)
+  const fault = read.find((each) => each?.fault !== undefined)?.fault
+  return {
+    answers: read.flatMap((each) => each?.answer ?? []),
+    ...(fault !== undefined && { fault }),
+    changesTools: messages.some(({ method }) => method === TOOLS_CHANGED),
+  }
+}
+
+/** Why an answer cannot be recorded as the host gets it: the record would say another number, key or character. */
+export function inexactIn(bytes: Buffer): string | undefined {
+  const parsed = parseStrictJson(bytes, { maxBytes: bytes.byteLength, maxDepth: 512, maxKeys: 1_000_000 })
+  if (parsed.ok) return undefined
+  const { code, message, offset } = parsed.error
+  return `the answer cannot be recorded exactly (${code} at byte ${offset}: ${message})`.slice(0, 1_024)
+}
+
+const NO_ANSWER: ServerLine = { answers: [], changesTools: false }
+
+/** Whether a reader that takes more than JSON, or ends lines elsewhere, could find an answer in the line. */
+function looksLikeAnswer(bytes: Buffer): boolean {
+  const spelt = speltOut(bytes)
+  return ['{', 'id'].every((word) => spelt.includes(word)) && /result|error/.test(spelt)
+}
+
+/** The messages of a line or a batch, read as leniently as the Python peers that write `NaN`; none if it cannot be read. */
+function messagesIn(bytes: Buffer): readonly JsonObject[] {
+  const text = bytes.toString('utf8')
+  const value = parseJsonOrUndefined(text) ?? parseJsonOrUndefined(text.replaceAll(/-?\b(?:NaN|Infinity)\b/g, 'null'))
+  const messages: readonly Json[] = Array.isArray(value) ? value : value === undefined ? [] : [value]
+  return messages.filter(isJsonObject)
+}
+
+/** What a host could take for an answer; with `fault`, it is no valid one, and not every host takes it. */
+function answerIn({ id, method, result, error }: JsonObject): { answer?: Answer; fault?: string } | undefined {
+  const hasError = error !== undefined && error !== null
+  const hasOutcome = result !== undefined || hasError
+  if (id === undefined || id === null || (method !== undefined && !hasOutcome)) return undefined
+  if (!isRequestId(id)) return { fault: 'its id is neither a text nor a number' }
+  if (!hasOutcome) return { answer: { id }, fault: 'it has neither a result nor an error' }
+  if (method !== undefined) return { answer: { id }, fault: 'it is a request and an answer in one' }
+  if (!hasError) return { answer: { id, result } as Answer }
+  if (result !== undefined && result !== null) return { answer: { id }, fault: 'it has both a result and an error' }
+  return { answer: { id, error: isJsonObject(error) ? error : { message: JSON.stringify(error) } } }
 }
 
 function isRequestId(value: Json | undefined): value is RequestId {
@@ -180,6 +247,18 @@ function isRequestId(value: Json | undefined): value is RequestId {
 /** Ids of different types identify different requests. */
 export function idKey(id: RequestId): string {
   return `${typeof id} ${id}`
+}
+
+/** The keys of the requests that hosts match with an answer under this id, the exact one first: some take `"1"` for 1. */
+export function keysOfAnswer(id: RequestId): readonly string[] {
+  const other = typeof id === 'number' ? String(id) : Number(id)
+  return String(other) === String(id) ? [idKey(id), idKey(other)] : [idKey(id)]
+}
+
+/** A request of the proxy for the tools, with the protocol's members of the call that needs them. */
+export function listLine(id: string, { meta }: ToolCall, cursor: string | undefined): string {
+  const params = { ...(cursor !== undefined && { cursor }), ...(meta !== undefined && { _meta: meta }) }
+  return messageLine({ id, method: LIST, params })
 }
 
 /**

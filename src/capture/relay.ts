@@ -12,14 +12,20 @@ import {
   type HostLine,
   INVALID_REQUEST,
   idKey,
+  inexactIn,
+  keysOfAnswer,
+  messageLine,
   type RequestId,
-  readAnswers,
   readHostLine,
+  readServerLine,
+  requestsIn,
   resultLine,
   type ToolCall,
   textResult,
 } from './json-rpc.ts'
+import { LatestGiven } from './latest-given.ts'
 import { type RawLine, wholeLine } from './lines.ts'
+import { OwnLists, type ToServer } from './own-lists.ts'
 import { outcomeUnknown } from './texts.ts'
 import type { Outcome, Ticket } from './ticket.ts'
 import type { UrlApprovals } from './url-approvals.ts'
@@ -28,9 +34,8 @@ import type { UrlApprovals } from './url-approvals.ts'
 export type Write = (parts: readonly (Buffer | string)[]) => Promise<void>
 
 /** The paths of a host's message and of its answer: one route per session, or one per request. */
-export interface Route {
+export interface Route extends ToServer {
   readonly toHost: Write
-  readonly toServer: Write
   /** Asks the host something while its request is open; absent where the host cannot be asked. */
   readonly asksHost?: Write
   /** Accepts a message that gets no answer, where the transport says so. */
@@ -50,6 +55,25 @@ export interface Framed {
   readonly parts: readonly Buffer[]
   readonly message: Buffer
 }
+
+/** An open request that is no call. */
+interface Request {
+  readonly id: RequestId
+  readonly list?: { readonly isFirstPage: boolean; readonly changes: number }
+}
+
+interface Answered {
+  /** Of the request that is answered. */
+  readonly key: string
+  readonly answer: Answer
+}
+
+type Judged =
+  | { readonly kind: 'passes' }
+  | { readonly kind: 'own' }
+  /** Hosts may not take this for what is recorded: `open` are the requests in it that wait for an answer. */
+  | { readonly kind: 'withheld'; readonly why: string; readonly open: readonly Answered[] }
+  | { readonly kind: 'answers'; readonly open: readonly Answered[] }
 
 interface Decided {
   readonly key: string
@@ -74,7 +98,9 @@ interface Held {
 export class Relay {
   readonly #parts: RelayParts
   readonly #calls = new Map<string, Held>()
-  readonly #lists = new Map<string, boolean>()
+  readonly #requests = new Map<string, Request>()
+  readonly #own: OwnLists
+  readonly #given = new LatestGiven()
   readonly #underWay = new Set<Promise<void>>()
   /** Keeps calls to the server in the order in which the host sent them. */
   #forwarded: Promise<unknown> = Promise.resolve()
@@ -83,42 +109,95 @@ export class Relay {
 
   constructor(parts: RelayParts) {
     this.#parts = parts
+    this.#own = new OwnLists(parts.definitions)
   }
 
   async fromHost(line: RawLine, route: Route = this.#parts): Promise<void> {
-    const read = readHostLine(wholeLine(line))
+    const whole = wholeLine(line)
+    const read = readHostLine(whole)
     if (read.kind === 'refused') return this.#refuse(read, route)
     if (read.kind === 'call') return this.#hold(line, read.call, route)
-    if (read.kind === 'list') this.#lists.set(idKey(read.id), read.isFirstPage)
     if (read.kind === 'cancelled') this.cancel(read.id, read.reason)
     if (read.kind === 'initialize') this.#parts.approvals.opensUrls = read.opensUrls
     if (read.kind === 'reply') {
       this.#parts.approvals.replied(read.id, read.said)
       return route.accepted?.()
     }
+    const requests = requestsIn(whole)
+    const twice = requests.find(({ id }) => this.#calls.has(idKey(id)))
+    if (twice !== undefined) return this.#refuse(underWay(twice.id), route)
+    const { changes } = this.#parts.definitions
+    for (const { id, list } of requests)
+      this.#requests.set(idKey(id), { id, ...(list !== undefined && { list: { ...list, changes } }) })
     await route.toServer(line.parts)
   }
 
   /** A held answer does not block later lines. */
   async fromServer(line: RawLine): Promise<void> {
-    const known = this.#known(wholeLine(line))
-    if (known.length === 0) return this.#parts.toHost(line.parts)
-    this.#track(this.#answered(line.parts, known, this.#parts.toHost))
+    await this.#fromServer({ parts: line.parts, message: wholeLine(line) }, this.#parts.toHost)
   }
 
   /** Passes `parts` on, which contain the server's `message`. Resolves once the outcome is recorded and the host has received the answer. */
-  async answer({ parts, message }: Framed, toHost: Write): Promise<void> {
-    const known = this.#known(message)
-    if (known.length === 0) return toHost(parts)
-    const work = this.#answered(parts, known, toHost)
-    this.#track(work)
-    await work.catch(() => undefined)
+  async answer(framed: Framed, toHost: Write): Promise<void> {
+    const { work } = await this.#fromServer(framed, toHost)
+    await work?.catch(() => undefined)
   }
 
-  #known(message: Buffer): readonly Answer[] {
-    if (this.#calls.size + this.#lists.size === 0) return []
-    return readAnswers(message).filter(
-      ({ id }) => this.#calls.get(idKey(id))?.ticket !== undefined || this.#lists.has(idKey(id)),
+  /** Resolves when the next message may be read; `work`: what is held until its outcome is recorded. */
+  async #fromServer(framed: Framed, toHost: Write): Promise<{ readonly work?: Promise<void> }> {
+    const judged = this.#judge(framed.message)
+    if (judged.kind === 'passes') await toHost(framed.parts)
+    if (judged.kind === 'passes' || judged.kind === 'own') return {}
+    const work =
+      judged.kind === 'withheld' ? this.#withhold(judged, toHost) : this.#answered(framed, judged.open, toHost)
+    this.#track(work)
+    return { work }
+  }
+
+  /** An answer is passed on once, and only to a request that waits for it: what the host takes is then what is recorded. */
+  #judge(message: Buffer): Judged {
+    const { answers, fault, changesTools } = readServerLine(message)
+    if (changesTools) this.#parts.definitions.changed()
+    const [only] = answers
+    if (only !== undefined && answers.length === 1 && this.#own.answered(only)) return { kind: 'own' }
+    if (answers.length === 0 && fault === undefined) return { kind: 'passes' }
+    const open = answers.flatMap((answer) => {
+      const key = this.#keyAnswered(answer.id)
+      return key === undefined ? [] : [{ key, answer }]
+    })
+    if (fault !== undefined) return { kind: 'withheld', why: fault, open }
+    const isWhole = new Set(open.map(({ key }) => key)).size === answers.length
+    if (isWhole) return { kind: 'answers', open }
+    // A stream that is resumed brings again what it brought before.
+    if (open.length === 0 && this.#given.has(message) && !answers.some(({ id }) => this.#calls.has(idKey(id))))
+      return { kind: 'passes' }
+    return { kind: 'withheld', why: `no request with its id ${JSON.stringify(only?.id)} waits for one`, open }
+  }
+
+  #keyAnswered(id: RequestId): string | undefined {
+    const key = keysOfAnswer(id).find((each) => this.#calls.has(each) || this.#requests.has(each))
+    const isHeld = key !== undefined && this.#calls.has(key) && this.#calls.get(key)?.ticket === undefined
+    return isHeld ? undefined : key
+  }
+
+  /** Whether `message` answers the open request, and nothing else. */
+  isAnswered(id: RequestId, message: Buffer): boolean {
+    const { answers, fault } = readServerLine(message)
+    return fault === undefined && answers.some((answer) => this.#keyAnswered(answer.id) === idKey(id))
+  }
+
+  async #withhold({ why, open }: Extract<Judged, { kind: 'withheld' }>, toHost: Write): Promise<void> {
+    const reason = `the server gave an answer that is not passed on: ${why}`
+    this.#parts.say(reason)
+    const each = new Map(open.map(({ key, answer }) => [key, answer]))
+    await Promise.all(
+      [...each.keys()].map(async (key) => {
+        const held = this.#calls.get(key)
+        if (held !== undefined) return this.lost(held.call.id, reason, { mayCome: false })
+        const request = this.#requests.get(key)
+        this.#requests.delete(key)
+        if (request !== undefined) await toHost([errorLine(request.id, INVALID_REQUEST, reason)])
+      }),
     )
   }
 
@@ -160,6 +239,7 @@ export class Relay {
   /** Forwarded calls without an answer are in doubt, and the host is notified; held calls are not forwarded. */
   async serverGone(reason: string): Promise<void> {
     this.#over = reason
+    this.#own.end(reason)
     for (const { over } of this.#calls.values()) over.abort()
     const open = [...this.#calls].filter(([, { ticket }]) => ticket !== undefined)
     await Promise.all(
@@ -192,22 +272,21 @@ export class Relay {
 
   async #hold(line: RawLine, call: ToolCall, route: Route): Promise<void> {
     const key = idKey(call.id)
-    const message = `the id ${JSON.stringify(call.id)} belongs to a call that is under way: this one is not forwarded`
-    if (this.#calls.has(key)) return this.#refuse({ kind: 'refused', code: INVALID_REQUEST, ids: [], message }, route)
+    if (this.#calls.has(key) || this.#requests.has(key)) return this.#refuse(underWay(call.id), route)
     const held: Held = { call, toHost: route.toHost, over: new AbortController() }
     this.#calls.set(key, held)
-    const admitted = this.#admitted(call)
+    const admitted = this.#admitted(call, route)
     const before = this.#forwarded
     const work = admitted.then((admission) => this.#decided(line, { key, held, admission, before, route }))
     this.#forwarded = Promise.all([before, work]).catch(() => undefined)
     this.#track(work)
   }
 
-  async #admitted(call: ToolCall): Promise<Admission> {
+  async #admitted(call: ToolCall, route: Route): Promise<Admission> {
     const { calls, definitions } = this.#parts
-    return definitions.fault === undefined
-      ? calls.admit(call)
-      : { kind: 'refused', text: `Not run: ${definitions.fault}` }
+    const unread = definitions.isUnread ? await this.#own.read(call, route) : undefined
+    const fault = unread ?? definitions.fault
+    return fault === undefined ? calls.admit(call) : { kind: 'refused', text: `Not run: ${fault}` }
   }
 
   async #decided(line: RawLine, { key, held, admission, before, route }: Decided): Promise<void> {
@@ -221,7 +300,10 @@ export class Relay {
       return this.#refuseHeld({ key, held, route }, lineOf(held.call, admission))
     }
     await before
-    if (held.cancelled !== undefined || this.#over !== undefined) return this.#keepBack(key, held, admission.ticket)
+    const { definitions } = this.#parts
+    const changed = definitions.fault ?? (definitions.isUnread ? TOOLS_CHANGED : undefined)
+    const why = held.cancelled ?? this.#over ?? changed
+    if (why !== undefined) return this.#keepBack(key, held, { ticket: admission.ticket, why })
     held.ticket = admission.ticket
     await route.toServer(line.parts)
   }
@@ -235,7 +317,7 @@ export class Relay {
     const asked = await this.#parts.approvals.ask({ call, approval, tellHost, over: over.signal })
     if (asked.kind === 'answer') return this.#refuseHeld(of, asked.line)
     if (asked.kind === 'waits' || over.signal.aborted) return this.#refuseHeld(of, textResult(call.id, text))
-    const admission = await this.#admitted(call)
+    const admission = await this.#admitted(call, route)
     if (admission.kind !== 'forward') return this.#refuseHeld(of, lineOf(call, admission))
     await this.#decided(line, { ...of, admission, before: Promise.resolve() })
   }
@@ -246,9 +328,13 @@ export class Relay {
   }
 
   /** The claim is recorded and the call was not forwarded, which is a known outcome. */
-  async #keepBack(key: string, held: Held, ticket: Ticket): Promise<void> {
+  async #keepBack(
+    key: string,
+    held: Held,
+    { ticket, why }: { readonly ticket: Ticket; readonly why: string },
+  ): Promise<void> {
     this.#calls.delete(key)
-    await this.#notForwarded(held, ticket, held.cancelled ?? this.#over ?? '')
+    await this.#notForwarded(held, ticket, why)
   }
 
   async #notForwarded({ call, cancelled, toHost }: Held, ticket: Ticket, why: string): Promise<void> {
@@ -258,11 +344,13 @@ export class Relay {
     if (cancelled === undefined) await toHost([textResult(call.id, `Not run: ${why}. ${call.tool} was not forwarded.`)])
   }
 
-  async #answered(parts: RawLine['parts'], answers: readonly Answer[], toHost: Write): Promise<void> {
-    const taken = answers.map((answer) => this.#take(answer))
+  async #answered({ parts, message }: Framed, answered: readonly Answered[], toHost: Write): Promise<void> {
+    const taken = answered.map((each) => this.#take(each, message))
     const said = await Promise.all(taken.map((work) => work()))
-    const kept = said.filter((each) => each !== undefined)
-    await toHost(kept.length === 0 ? parts : kept)
+    if (said.some((line) => line !== undefined))
+      return toHost(answered.map(({ answer }, at) => said[at] ?? messageLine(answer)))
+    this.#given.add(message)
+    await toHost(parts)
   }
 
   async #tellDoubt({ call, toHost }: Held, ticket: Ticket, reason: string): Promise<void> {
@@ -274,22 +362,22 @@ export class Relay {
    * Removes the request immediately, so that a second answer with the same id is not matched. The returned function resolves to a line that replaces the
    * answer, if any.
    */
-  #take(answer: Answer): () => Promise<string | undefined> {
-    const key = idKey(answer.id)
+  #take({ key, answer }: Answered, message: Buffer): () => Promise<string | undefined> {
     const held = this.#calls.get(key)
     if (held?.ticket !== undefined) {
       const { ticket } = held
       this.#calls.delete(key)
       return async () => {
-        const settled = await this.#parts.calls.settle(ticket, outcomeOf(answer))
-        return settled.recorded ? undefined : textResult(answer.id, settled.text)
+        const settled = await this.#parts.calls.settle(ticket, outcomeOf(answer, inexactIn(message)))
+        return settled.recorded ? undefined : textResult(held.call.id, settled.text)
       }
     }
-    const isFirst = this.#lists.get(key) === true
-    this.#lists.delete(key)
+    const { list } = this.#requests.get(key) ?? {}
+    this.#requests.delete(key)
     return async () => {
       const { result } = answer
-      const fault = isJsonObject(result) ? await this.#parts.definitions.seen(result, isFirst) : undefined
+      if (list === undefined || !isJsonObject(result)) return undefined
+      const fault = await this.#parts.definitions.seen(result, list)
       return fault === undefined ? undefined : errorLine(answer.id, INVALID_REQUEST, fault)
     }
   }
@@ -319,6 +407,13 @@ export class Relay {
   }
 }
 
+const TOOLS_CHANGED = 'the server says that its tools are others now, and they were not read yet: ask again'
+
+function underWay(id: RequestId): Extract<HostLine, { kind: 'refused' }> {
+  const message = `the id ${JSON.stringify(id)} belongs to a request that is under way: this one is not forwarded`
+  return { kind: 'refused', code: INVALID_REQUEST, ids: [], message }
+}
+
 type NotForwarded = Exclude<Admission, { kind: 'forward' }>
 
 function lineOf({ id }: ToolCall, admission: NotForwarded): string {
@@ -326,13 +421,20 @@ function lineOf({ id }: ToolCall, admission: NotForwarded): string {
 }
 
 /** An answer with `isError` is a result: the tool ran and reports that it failed. A protocol error is a failure. */
-function outcomeOf({ result, error }: Answer): Outcome {
+function outcomeOf({ result, error }: Answer, inexact: string | undefined): Outcome {
   // The server asks for something first: this attempt ends without a result, and the call sent again is its next attempt.
   if (isJsonObject(result) && result.resultType === 'input_required')
-    return { error: { message: 'the server asks for input first', code: 'input-required', details: result } }
-  if (error === undefined) return { result: result ?? null }
+    return {
+      error: {
+        message: 'the server asks for input first',
+        code: 'input-required',
+        ...(inexact === undefined && { details: result }),
+      },
+    }
+  if (error === undefined)
+    return inexact === undefined ? { result: result ?? null } : { unrecorded: { reason: inexact, answered: true } }
   const { message, code, data } = error
-  const details: JsonObject = data === undefined ? {} : { details: data }
+  const details: JsonObject = data === undefined || inexact !== undefined ? {} : { details: data }
   return {
     error: {
       message: String(message ?? '').slice(0, 16_384),

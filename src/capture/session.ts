@@ -8,7 +8,7 @@ import { CallRecord } from './call-record.ts'
 import { DefinitionsRecord } from './definitions-record.ts'
 import type { Effects } from './effects.ts'
 import { LineTooLong, type RawLine, rawLines } from './lines.ts'
-import type { Secrets } from './recorded-form.ts'
+import { type Secrets, withoutSecrets } from './recorded-form.ts'
 import { Relay, type Write } from './relay.ts'
 import { SessionRun } from './session-run.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
@@ -45,10 +45,11 @@ const RECORDS_MS = 2_500
 const OUTPUT_MS = 500
 
 export async function runMcpSession(options: McpSessionOptions): Promise<SessionEnd> {
-  const { client, url, server, pin, say, host, ends } = options
+  const { client, url, server, pin, secrets, host, ends } = options
+  const say = (text: string): void => options.say(withoutSecrets(text, secrets))
   const run = new SessionRun({ client, named: options.run, server, transport: 'stdio' })
   const calls = new CallRecord({ ...options, run, desk: { url } })
-  const definitions = new DefinitionsRecord({ client, run, server, pin, say })
+  const definitions = new DefinitionsRecord({ client, run, server, pin, secrets, say })
   const upstream = startUpstream(options.command, options.env)
   const toHost = writerTo(host.output)
   const relay = new Relay({

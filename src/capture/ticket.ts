@@ -4,7 +4,7 @@ import type { ClaimCall, SettleCall } from '../../schemas/requests.ts'
 /** The entrance through which a call was seen; it prefixes the call keys. */
 export type EntranceName = 'mcp' | 'hook'
 
-export type Outcome = Pick<SettleCall, 'result' | 'error' | 'unknown' | 'usage'>
+export type Outcome = Pick<SettleCall, 'result' | 'error' | 'unknown' | 'unrecorded' | 'usage'>
 
 export interface Claimed {
   readonly callId: string

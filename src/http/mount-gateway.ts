@@ -4,6 +4,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { WRITE_NAMED_RUNS } from '../access/access.ts'
 import { accessRefusal } from '../access/check-access.ts'
+import { CLOSED_BY_US } from '../capture/gateway/who-left.ts'
 import type { Principal } from '../signing/tokens.ts'
 import type { ModelGateway } from './app-deps.ts'
 import { holdBody, readBytes } from './body.ts'
@@ -66,7 +67,7 @@ async function withBody(
       ...{ method, path, key, caller: principal, ledger: deps.ledger, headers: raw.headers, body: bytes.value },
       search: mark < 0 ? '' : url.slice(mark),
       traceparent: validTraceparent(c.req.header('traceparent')),
-      gone: goneSignal(c),
+      gone: goneSignal(c, deps.draining),
       sever: () => severed(c),
     })
   } finally {
@@ -81,14 +82,20 @@ function clientKey(c: HttpContext): string | undefined {
 }
 
 /** A client that closes its sending side counts as disconnected, so that no one is charged for an answer that is not read. */
-function goneSignal(c: HttpContext): AbortSignal {
+function goneSignal(c: HttpContext, draining: AbortSignal): AbortSignal {
   const gone = new AbortController()
   const socket = c.env?.incoming?.socket
-  const end = (): void => void socket?.end()
+  let hasLeft = false
+  const end = (): void => {
+    hasLeft = true
+    socket?.end()
+  }
   socket?.once('end', end)
   c.env?.outgoing?.once('close', () => {
     socket?.off('end', end)
-    gone.abort()
+    // As the process ends, a connection that closes without a word of its client was cut here.
+    const isOurs = draining.aborted && !hasLeft && (socket?.errored ?? null) === null
+    gone.abort(isOurs ? CLOSED_BY_US : undefined)
   })
   return gone.signal
 }

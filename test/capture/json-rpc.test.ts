@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readAnswers, readHostLine } from '../../src/capture/json-rpc.ts'
+import { readHostLine, readServerLine } from '../../src/capture/json-rpc.ts'
 import { testSeed } from '../support/random.ts'
 
 const rpc = suite('capture: json-rpc')
@@ -91,10 +91,10 @@ rpc('answers are told from requests and notifications of the server, in batches 
   const lines =
     '[{"id":1,"result":{"a":1}},{"id":"1","error":{"code":-1,"message":"m"}},{"id":2,"method":"ping"},{"method":"n"}]\n'
   assert.equal(
-    readAnswers(Buffer.from(lines)).map(({ id }) => id),
+    readServerLine(Buffer.from(lines)).answers.map(({ id }) => id),
     [1, '1'],
   )
-  assert.equal(readAnswers(Buffer.from('{"id":1,"result":\n')), [])
+  assert.equal(readServerLine(Buffer.from('{"id":1,"result":\n')).answers, [])
 })
 
 rpc.run()

@@ -69,7 +69,10 @@ export async function captureRig({
     ...{ whenAway: 'refuse', desk: { url: 'http://ledger.test' } },
     ...options,
   })
-  const definitions = new DefinitionsRecord({ client, run, server: 'tools', pin, say })
+  const definitions = new DefinitionsRecord({
+    ...{ client, run, server: 'tools', pin, say },
+    secrets: options.secrets ?? [],
+  })
   const { desk = { url: 'http://ledger.test' } } = options
   const approvals = new UrlApprovals({ client, run, desk, ...(waitMs !== undefined && { waitMs }) })
   const asked = { toHost: into(toHost), asksHost: into(toHost), toServer: into(toServer) }

@@ -39,6 +39,8 @@ export interface GatewayRig extends AsyncDisposable {
   readonly token: (claims?: Partial<TokenRequest>) => Promise<string>
   /** What the provider answers from now on. */
   readonly answers: (answer: Answer) => void
+  /** Ends the server as a shutdown does whose requests take too long. */
+  readonly cut: () => Promise<void>
   /** Calls of a run, once each has an outcome. */
   readonly settled: (runId: string, count?: number) => Promise<readonly JsonObject[]>
 }
@@ -79,8 +81,9 @@ export async function gatewayRig({ file = {}, wrap, ...options }: GatewayRigOpti
   const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
   const gateway = openGateway(folder.file('gateway.json'), log)
   const keys = inner.keys.current
+  const draining = new AbortController()
   const app = createApp({
-    ...{ ledger: wrap?.(inner.ledger) ?? inner.ledger, log, version: '0', gateway },
+    ...{ ledger: wrap?.(inner.ledger) ?? inner.ledger, log, version: '0', gateway, draining: draining.signal },
     verifier: createTokenVerifier({ keys, ...NAMES, now: Date.now }),
     jwks: () => publicJwks(keys()),
     settings: { ratePerSecond: 0, requestLog: true },
@@ -90,11 +93,19 @@ export async function gatewayRig({ file = {}, wrap, ...options }: GatewayRigOpti
       ...{ keys: keys(), ...NAMES, subject: 'alice', tenant: 'acme', scopes: ['runs:write', 'runs:read'] },
       ...{ ttlSeconds: 600, now: Date.now(), ...claims },
     })
-  const server = await startServer({ app, host: '127.0.0.1', port: 0 })
+  const server = await startServer({ app, host: '127.0.0.1', port: 0, draining })
   const key = await token()
-  const client = createClient({ url: server.url, token: key, retries: 0 })
+  const client = createClient({
+    ...{ url: server.url, token: key, retries: 0 },
+    fetch: async (url, init) => app.request(url, init),
+  })
+  let closing: Promise<void> | undefined
+  const cut = (): Promise<void> => {
+    closing ??= server.close(0)
+    return closing
+  }
   return {
-    ...{ url: server.url, upstreamUrl, received, logs, key, client, gateway, inner, token },
+    ...{ url: server.url, upstreamUrl, received, logs, key, client, gateway, inner, token, cut },
     answers: (now) => {
       answer = now
     },
@@ -105,7 +116,7 @@ export async function gatewayRig({ file = {}, wrap, ...options }: GatewayRigOpti
         return calls.length >= count && calls.every(({ status }) => status !== 'claimed') ? calls : undefined
       }, `the outcome of ${count} calls`),
     [Symbol.asyncDispose]: async () => {
-      await server.close(0)
+      await cut()
       await gateway.close(0)
       provider.closeAllConnections()
       provider.close()

@@ -11,6 +11,8 @@ export interface HttpPeer extends AsyncDisposable {
   /** Streams that the other side closed. */
   readonly closed: string[]
   description: string
+  /** Whether lists of tools come as a stream. */
+  streamsLists: boolean
 }
 
 const PROGRESS = ({ _meta }: JsonObject, n: number) => ({
@@ -20,7 +22,7 @@ const PROGRESS = ({ _meta }: JsonObject, n: number) => ({
 })
 
 export async function startHttpPeer(): Promise<HttpPeer> {
-  const state = { seen: [] as HttpPeer['seen'], closed: [] as string[], description: 'adds' }
+  const state = { seen: [] as HttpPeer['seen'], closed: [] as string[], description: 'adds', streamsLists: false }
   const server: Server = createServer((request, response) => void answer(request, response, state))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -34,7 +36,7 @@ export async function startHttpPeer(): Promise<HttpPeer> {
   })
 }
 
-type State = Pick<HttpPeer, 'seen' | 'closed' | 'description'>
+type State = Pick<HttpPeer, 'seen' | 'closed' | 'description' | 'streamsLists'>
 
 async function answer(request: IncomingMessage, response: ServerResponse, state: State): Promise<void> {
   let text = ''
@@ -54,13 +56,14 @@ async function answer(request: IncomingMessage, response: ServerResponse, state:
         ...{ serverInfo: { name: 'peer', version: '1' }, ttlMs: 0, cacheScope: 'private' },
       },
     })
-  if (method === 'tools/list')
-    return whole(200, {
-      result: {
-        tools: [{ name: 'add', description: state.description, inputSchema: { type: 'object' } }],
-        ...{ resultType: 'complete', ttlMs: 0, cacheScope: 'private' },
-      },
-    })
+  if (method === 'tools/list') {
+    const tools = [{ name: 'add', description: state.description, inputSchema: { type: 'object' } }]
+    const result = { tools, ...{ resultType: 'complete', ttlMs: 0, cacheScope: 'private' } }
+    if (!state.streamsLists) return whole(200, { result })
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const messages = [PROGRESS({}, 1), { jsonrpc: '2.0', id, result }]
+    return void response.end(messages.map((each) => `data: ${JSON.stringify(each)}\n\n`).join(''))
+  }
   if (method !== 'tools/call') return whole(404, { error: { code: -32_601, message: 'no such method' } })
   const { name, arguments: args = {} } = params as { name?: string; arguments?: JsonObject }
   response.once('close', () => {

@@ -1,4 +1,5 @@
 /** @module The usage of a model call, in the form in which the ledger counts it. */
+import { isTokens } from '../../../schemas/value-forms.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { type ModelUsage, type Price, priced } from './price-table.ts'
 
@@ -28,10 +29,10 @@ export function recordedUsage(used: ModelUsage, rate: Rate, estimated: boolean):
   }
 }
 
-/** Returns usage whose counts are whole numbers from 0; undefined for any other report of a provider. */
+/** Returns usage whose counts are whole numbers from 0 that the ledger takes, with their sum; undefined for any other report of a provider. */
 export function soundUsage(usage: ModelUsage | undefined): ModelUsage | undefined {
   if (usage === undefined) return undefined
   const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 } = usage
-  const counts = [inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens]
-  return counts.every((count) => Number.isSafeInteger(count) && count >= 0) ? usage : undefined
+  const counts = [inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, inputTokens + outputTokens]
+  return counts.every(isTokens) ? usage : undefined
 }

@@ -1,4 +1,5 @@
 /** @module Reads a streamed answer while it is relayed: the bytes for the client, and the content and usage for the record. Pure. */
+import { createHash } from 'node:crypto'
 import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { fieldsIn } from '../../agent/models/dialect.ts'
 import { soundUsage } from '../../agent/models/model-usage.ts'
@@ -7,6 +8,7 @@ import { textIn } from '../../agent/models/stream-texts.ts'
 import { dataOf, FrameCutter } from './frames.ts'
 import { tokensIn } from './projected.ts'
 import type { Provider } from './provider.ts'
+import { isExact } from './recorded-exchange.ts'
 
 export interface ReaderOptions {
   readonly provider: Provider
@@ -23,11 +25,15 @@ const KEPT_CHARS = 4 * 1024 * 1024
 export class AnswerReader {
   readonly #options: ReaderOptions
   readonly #frames = new FrameCutter()
+  readonly #hash = createHash('sha256')
+  #bytes = 0
   readonly #chunks: Json[] = []
   /** Chunks with usage that arrived after the kept part. */
   readonly #late: Json[] = []
   #keptChars = 0
   #lateTokens = 0
+  /** The record can say what the chunks say. */
+  isExact = true
   /** The provider has marked the end of the stream. */
   isEnded = false
   /** The answer was complete, even if the stream was not. */
@@ -41,6 +47,8 @@ export class AnswerReader {
 
   /** Returns the bytes to send to the client now. */
   push(bytes: Uint8Array): readonly Uint8Array[] {
+    this.#hash.update(bytes)
+    this.#bytes += bytes.byteLength
     const shown = this.#frames.push(bytes).filter((frame) => this.#read(frame))
     return this.#options.hidesUsage ? shown : [bytes]
   }
@@ -50,6 +58,11 @@ export class AnswerReader {
     const rest = this.#frames.end()
     const isShown = rest.length > 0 && this.#read(rest)
     return isShown && this.#options.hidesUsage ? [rest] : []
+  }
+
+  /** The digest and size of what the provider sent so far. */
+  named(): { readonly digest: string; readonly bytes: number } {
+    return { digest: `sha256:${this.#hash.copy().digest('hex')}`, bytes: this.#bytes }
   }
 
   get chunks(): readonly Json[] {
@@ -82,6 +95,7 @@ export class AnswerReader {
     if (provider.isEnd(data, chunk)) this.isEnded = true
     if (!isJsonObject(chunk ?? null)) return true
     const fields = chunk as JsonObject
+    this.isExact &&= isExact(Buffer.from(data))
     this.error ??= provider.errorIn(fields)
     this.isFinished ||= provider.isFinish(fields)
     this.#keep(fields, data.length)

@@ -10,9 +10,10 @@ import { toClient } from './headers.ts'
 import type { Outcome } from './model-calls.ts'
 import type { ProjectedRequest } from './projected.ts'
 import { errorResponse, type Provider } from './provider.ts'
-import { type Clean, recordedExchange } from './recorded-exchange.ts'
+import { type Clean, isExact, recordedExchange } from './recorded-exchange.ts'
 import { relayedAnswer } from './relay-answer.ts'
 import type { Upstream } from './upstream.ts'
+import { leftCode, leftText } from './who-left.ts'
 
 export interface ExchangeOptions {
   readonly provider: Provider
@@ -89,7 +90,7 @@ export class Exchange {
     const used = soundUsage(provider.dialect.usage(fieldsIn(answer)))
     const usage = used === undefined ? inFull(reserve) : recordedUsage(used, rate, false)
     const result =
-      answer === undefined
+      answer === undefined || !isExact(bytes)
         ? { digest: bytesDigest(bytes), bytes: bytes.byteLength, kept: false }
         : { response: recordedExchange(answer, clean) }
     return { result, ...(usage !== undefined && { usage }) }
@@ -112,9 +113,9 @@ export class Exchange {
   /** Charges the whole reservation if it is unknown whether the provider received the request. */
   async #unanswered(error: unknown, own: Readonly<Record<string, string>>): Promise<Response> {
     const { upstream, projected, clean, settle, gone, provider } = this.#options
-    const reason = clean(gone.aborted ? 'the client left' : upstream.reasonOf(error))
+    const reason = clean(gone.aborted ? leftText(gone) : upstream.reasonOf(error))
     const usage = !gone.aborted && upstream.wasNotSent(error) ? undefined : inFull(projected.reserve)
-    const code = gone.aborted ? 'client-gone' : usage === undefined ? 'provider-unreachable' : 'provider-silent'
+    const code = gone.aborted ? leftCode(gone) : usage === undefined ? 'provider-unreachable' : 'provider-silent'
     await settle({ error: { code, message: reason }, ...(usage !== undefined && { usage }) })
     const charged = usage === undefined ? 'nothing was charged' : 'what was reserved is charged, as an estimate'
     const message = `the provider gave no answer: ${reason}; ${charged}`
@@ -126,5 +127,5 @@ const NOT_RECORDED = {
   status: 503,
   code: 'not_recorded',
   message:
-    'the model answered, and the ledger could not record it: the answer is held back, and the outcome recorded as soon as the ledger is back',
+    'the model answered, and the ledger could not record it: the answer is held back, and the outcome recorded as soon as the ledger takes it',
 } as const

@@ -39,7 +39,7 @@ export interface GatewayAsk {
   readonly caller: Caller & { readonly subject: string }
   readonly ledger: Ledger
   readonly traceparent: string | undefined
-  /** Aborted when the client disconnects. */
+  /** Aborted when the client disconnects, or with `CLOSED_BY_US` when this process does. */
   readonly gone: AbortSignal
   /** Closes the client's connection after the written bytes; false if there is no connection to close. */
   readonly sever: () => boolean
@@ -183,10 +183,9 @@ export class ModelGateway {
   }
 
   /** Whether the outcome was recorded in time. */
-  async #settled(settling: Promise<void>): Promise<boolean> {
+  async #settled(settling: Promise<boolean>): Promise<boolean> {
     try {
-      await withTimeout(settling, RECORD_MS, () => new Error('late'))
-      return true
+      return await withTimeout(settling, RECORD_MS, () => new Error('late'))
     } catch {
       return false
     }

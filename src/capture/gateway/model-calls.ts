@@ -68,30 +68,33 @@ export class ModelCalls {
     } catch (error) {
       void this.#owe({ runId, callId: 'not known' }, async () => {
         const reply = await claim()
-        if (!reply.ok) return
+        if (!reply.ok) return false
         const claimed = this.#claimed(connection, runId, reply.body)
-        await this.settle(claimed, { error: { message: 'the ledger gave no answer: not sent', code: 'not-sent' } })
+        return this.settle(claimed, { error: { message: 'the ledger gave no answer: not sent', code: 'not-sent' } })
       })
       throw error
     }
   }
 
-  /** Resolves when the outcome is recorded, or finally refused, which is logged. */
-  settle({ connection, runId, callId, fence, stop }: Claimed, outcome: Outcome): Promise<void> {
+  /** Resolves when the outcome is recorded; to false when it is finally refused, which is logged. */
+  settle({ connection, runId, callId, fence, stop }: Claimed, outcome: Outcome): Promise<boolean> {
     const place = { runId, callId }
-    const settled = async (body: Outcome): Promise<void> => {
+    const settled = async (body: Outcome): Promise<boolean> => {
       const reply = await connection.execute(
         runId,
         { kind: 'settle', callId, body: { fence, ...body } as SettleCall },
         key,
       )
-      if (reply.ok) return
+      if (reply.ok) return true
       const { code, detail, retryAfterMs } = reply.problem
       if (retryAfterMs !== undefined) throw new Error(`${code}: ${detail}`)
       const smaller = TOO_LARGE.has(code) ? withoutContent(body) : undefined
-      if (smaller === undefined) return this.#log.error({ ...place, code, detail, remedy: REMEDY }, REFUSED)
+      if (smaller === undefined) {
+        this.#log.error({ ...place, code, detail, remedy: REMEDY }, REFUSED)
+        return false
+      }
       key = { idempotencyKey: randomUUID() }
-      await settled(smaller)
+      return settled(smaller)
     }
     let key = { idempotencyKey: randomUUID() }
     return this.#owe(place, () => settled(outcome)).finally(stop)
@@ -106,20 +109,20 @@ export class ModelCalls {
     clearTimeout(timer)
   }
 
-  #owe(place: object, pay: () => Promise<void>): Promise<void> {
+  #owe(place: object, pay: () => Promise<boolean>): Promise<boolean> {
     const owed = this.#untilPaid(place, pay)
     this.#owed.add(owed)
     return owed.finally(() => this.#owed.delete(owed))
   }
 
-  async #untilPaid(place: object, pay: () => Promise<void>): Promise<void> {
+  async #untilPaid(place: object, pay: () => Promise<boolean>): Promise<boolean> {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(WAIT_MAX_MS, waitMs * 2)) {
       try {
         return await pay()
       } catch (error) {
         if (this.#closing.signal.aborted) {
           this.#log.error({ ...place, err: error, remedy: REMEDY }, 'the outcome of a model call could not be recorded')
-          return
+          return false
         }
         if (waitMs === FIRST_WAIT_MS)
           this.#log.warn(

@@ -7,6 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.
 import { packChunks } from '../../agent/models/packed-chunks.ts'
 import { joinTexts } from '../../agent/models/stream-texts.ts'
 import { bytesDigest } from '../../signing/digests.ts'
+import { parseStrictJson } from '../../signing/strict-json.ts'
 
 export type Clean = (text: string) => string
 
@@ -15,6 +16,13 @@ export function withoutKeys(keys: readonly string[]): Clean {
   const all = [...new Set(keys)].filter((key) => key !== '').sort((a, b) => b.length - a.length)
   return (text) => all.reduce((clean, key) => clean.replaceAll(key, '[key]'), text)
 }
+
+/** Whether the record can say what these bytes say: the same numbers, keys and characters. */
+export function isExact(bytes: Uint8Array): boolean {
+  return parseStrictJson(bytes, { maxBytes: bytes.byteLength, maxDepth: 512, maxKeys: KEYS_MAX }).ok
+}
+
+const KEYS_MAX = 1_600_000
 
 export function recordedExchange(value: Json, clean: Clean): Json {
   if (typeof value === 'string') return dataUrl(value) ?? clean(value)

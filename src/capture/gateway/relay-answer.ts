@@ -9,6 +9,7 @@ import { AnswerReader, type ReaderOptions } from './answer-reader.ts'
 import type { Outcome } from './model-calls.ts'
 import type { ProjectedRequest } from './projected.ts'
 import { type Clean, recordedChunks } from './recorded-exchange.ts'
+import { leftCode } from './who-left.ts'
 
 /** Maximum length of the answer kept with a failure: its event fits an append of every store. */
 const RECEIVED_MAX_CHARS = INLINE_CEILING_BYTES / 8
@@ -76,7 +77,7 @@ export function relayedAnswer(relaying: Relaying): ReadableStream<Uint8Array> {
  * The outcome as observed: a complete answer, the part that the client received before it disconnected, or a failure. The cost of a stream without an end
  * marker is unknown, so the whole reservation is charged.
  */
-function outcomeOf(answer: AnswerReader, end: End, { projected, clean }: Relaying): Outcome {
+function outcomeOf(answer: AnswerReader, end: End, { projected, clean, gone }: Relaying): Outcome {
   const { rate, inputTokens, reserve } = projected
   const content = contentOf(answer, clean)
   const partial = (): Usage => recordedUsage(answer.reported() ?? answer.counted(inputTokens), rate, true)
@@ -85,7 +86,7 @@ function outcomeOf(answer: AnswerReader, end: End, { projected, clean }: Relayin
       { code: 'provider-error', message: clean(answer.error) },
       { usage: usageOfBroken(answer, partial), content },
     )
-  if (end.kind === 'left') return { result: { ...content, cut: 'client-gone' }, usage: partial() }
+  if (end.kind === 'left') return { result: { ...content, cut: leftCode(gone) }, usage: partial() }
   if (end.kind === 'broken' && !answer.isEnded)
     return failed({ code: 'stream-broken', message: clean(end.reason) }, { usage: partial(), content })
   if (answer.isEnded || answer.isFinished) return { result: content, ...usageOrAll(answer, projected) }
@@ -110,6 +111,7 @@ function usageOf(reported: ReturnType<AnswerReader['reported']>, rate: Rate): Us
 }
 
 function contentOf(answer: AnswerReader, clean: Clean): JsonObject {
+  if (!answer.isExact) return { ...answer.named(), kept: false }
   return { chunks: recordedChunks(answer.chunks, clean), ...(!answer.isComplete && { isPartial: true }) }
 }
 

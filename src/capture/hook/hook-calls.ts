@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { JsonObject } from '../../../schemas/json.ts'
+import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { Client } from '../../client/client.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { type Admission, CallRecord } from '../call-record.ts'
@@ -267,9 +267,17 @@ function whatItDoes({ tool, args }: HookCall): string {
   return jsonDigest({ tool, args })
 }
 
+/** What both hooks of a call without an id say: Cursor's `afterShellExecution` does not name the folder. */
+function inBoth(call: HookCall): HookCall {
+  const { tool, args } = call
+  if (tool !== 'Shell' || !isJsonObject(args)) return call
+  const { cwd, ...said } = args
+  return cwd === undefined ? call : { ...call, args: said }
+}
+
 function nameOf(call: HookCall): readonly string[] {
   if (call.id !== undefined) return [call.id]
-  const name = `${call.turn} ${whatItDoes(call)}`
+  const name = `${call.turn} ${whatItDoes(inBoth(call))}`
   return Array.from({ length: EQUAL_MAX }, (_, count) => `${name} ${count}`)
 }
 

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { errorLine, idKey, type RequestId, readAnswers } from '../json-rpc.ts'
+import { errorLine, type RequestId } from '../json-rpc.ts'
 import type { Relay, Route } from '../relay.ts'
 import { eventFrames, frameWith } from './event-frames.ts'
 
@@ -28,6 +28,8 @@ const ANSWER_MAX_BYTES = 256 * 1024 * 1024
 const HOST_LEFT = 'the host closed the stream'
 /** Headers of an answer that belong to the protocol and are relayed. */
 const RELAYED = /^(content-type|cache-control|retry-after|allow|mcp-[a-z0-9-]+)$/
+/** Headers that say what the body of a call says. */
+const OF_CALL = /^(mcp-name|mcp-param-.*|last-event-id)$/
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
 export class Exchange implements Route {
@@ -59,6 +61,21 @@ export class Exchange implements Route {
   }
 
   readonly asksHost?: NonNullable<Route['asksHost']>
+
+  /** Asks within the session and under the credentials of this request. */
+  readonly asksServer = async function* (this: Exchange, line: string): AsyncGenerator<Buffer, void> {
+    const { ask, over } = this.#options
+    const headers = Object.fromEntries(
+      Object.entries(ask.headers)
+        .filter(([name]) => !OF_CALL.test(name))
+        .map(([name, value]) => [name, name === 'mcp-method' ? 'tools/list' : value]),
+    )
+    const incoming = await askUpstream({ ...ask, headers, signal: over, body: [Buffer.from(line)] })
+    if (incoming.statusCode !== 200) throw new Error(`HTTP ${incoming.statusCode ?? 0}`)
+    const isStream = /^text\/event-stream\b/.test(incoming.headers['content-type'] ?? '')
+    if (!isStream) yield await collected(incoming)
+    else for await (const { message } of eventFrames(incoming)) yield message
+  }.bind(this)
 
   readonly accepted = (): void => this.#whole(new Response(null, { status: 202 }))
 
@@ -138,13 +155,13 @@ export class Exchange implements Route {
     const body = await collected(incoming)
     const status = incoming.statusCode ?? 502
     const isCall = id !== null && relay.isOpen(id)
-    const isAnswered = readAnswers(body).some((answer) => id !== null && idKey(answer.id) === idKey(id))
+    const isAnswered = id !== null && relay.isAnswered(id, body)
     const reason = `the server answered with HTTP ${status} and no result`
     if (isCall && !isAnswered) {
       if (status < 400 || status >= 500) return relay.lost(id, reason, { mayCome: false })
       await relay.refusedByServer(id, reason)
     }
-    await relay.answer({ parts: [body], message: body }, async (parts) => {
+    const toHost = async (parts: Parts): Promise<void> => {
       const isOwn = parts.some((part) => typeof part === 'string')
       // The host was asked something first, so its answer is a stream by now.
       if (this.#stream !== undefined) {
@@ -159,7 +176,10 @@ export class Exchange implements Route {
       this.#whole(
         new Response(body.length === 0 ? null : bytesOf([body]), { status, headers: relayed(incoming.headers) }),
       )
-    })
+    }
+    // The text of a refused request is no answer to another one, whatever id it has.
+    if (status >= 400 && !isAnswered) return toHost([body])
+    await relay.answer({ parts: [body], message: body }, toHost)
   }
 
   /** Only the first response counts. If nothing was forwarded, it also ends the exchange. */

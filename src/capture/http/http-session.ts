@@ -3,7 +3,7 @@ import { createClient } from '../../client/client.ts'
 import { withTimeout } from '../../resources/with-timeout.ts'
 import { CallRecord } from '../call-record.ts'
 import { DefinitionsRecord } from '../definitions-record.ts'
-import type { Secrets } from '../recorded-form.ts'
+import { type Secrets, withoutSecrets } from '../recorded-form.ts'
 import { Relay, type Write } from '../relay.ts'
 import { SessionRun } from '../session-run.ts'
 import type { Desk } from '../texts.ts'
@@ -41,7 +41,7 @@ export class HttpSession {
   #usedMs = performance.now()
 
   constructor(options: SessionOptions) {
-    const { upstream, ledger, secrets, owner, desk, say } = options
+    const { upstream, ledger, secrets, owner, desk } = options
     this.#options = options
     this.#token = options.token
     const limits = { timeoutMs: ANSWER_MS, patienceMs: PATIENCE_MS }
@@ -55,7 +55,13 @@ export class HttpSession {
     this.#run = run
     this.approvals = new UrlApprovals({ client, run, desk })
     this.#calls = new CallRecord({ client, run, secrets, owner, desk, ...about })
-    this.#definitions = new DefinitionsRecord({ client, run, server: upstream.name, pin, say })
+    this.#definitions = new DefinitionsRecord({ client, run, server: upstream.name, pin, secrets, say: this.#say })
+  }
+
+  /** A line for people, which may quote the host or the server. */
+  readonly #say = (text: string): void => {
+    const { say, secrets } = this.#options
+    say(withoutSecrets(text, secrets))
   }
 
   /** Aborted when the session ends. */
@@ -75,7 +81,7 @@ export class HttpSession {
 
   /** Creates a relay, which identifies calls by their ids: one per session, or one per request if request ids are not shared. */
   relay(): Relay {
-    const { say } = this.#options
+    const say = this.#say
     const relay = new Relay({
       ...{ toHost: nowhere, toServer: nowhere, say },
       ...{ calls: this.#calls, definitions: this.#definitions, approvals: this.approvals },
@@ -99,7 +105,7 @@ export class HttpSession {
 
   /** Marks calls without an answer as in doubt, and completes the run that the session began. */
   async end(reason: string): Promise<void> {
-    const { say } = this.#options
+    const say = this.#say
     const recorded = async (): Promise<void> => {
       await Promise.all([...this.#relays].map((relay) => relay.serverGone(reason)))
       this.#over.abort()

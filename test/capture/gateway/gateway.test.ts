@@ -6,6 +6,7 @@ import { bytesDigest } from '../../../src/signing/digests.ts'
 import { event, type GatewayRig, gatewayRig, sends, spent, UPSTREAM_KEY, usageIn } from '../../support/gateway-rig.ts'
 import { listening } from '../../support/listening.ts'
 import { ASK, ASK_CLAUDE, CHAT, chunk, MESSAGES, PRICES, USAGE } from '../../support/provider-streams.ts'
+import { eventually } from '../../support/within.ts'
 
 const gateway = suite('capture: model gateway')
 
@@ -261,5 +262,97 @@ gateway('a request that never left costs nothing: its address takes no connectio
   const other = await read(rig, MESSAGES_PATH, ASK_CLAUDE)
   assert.match(other.text, 'upstream_not_configured')
 })
+
+gateway(
+  'the end of the gateway is not recorded as the client’s leaving, in one piece and in mid-stream (CAP-64)',
+  async () => {
+    for (const [body, begin] of [
+      [ASK, ''],
+      [STREAM, CHAT.slice(0, 3).join('')],
+    ] as const) {
+      await using rig = await gatewayRig({ file: { prices: PRICES } })
+      rig.answers((response) => {
+        if (begin === '') return
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(begin)
+      })
+      const asked = read(rig, CHAT_PATH, body).catch(() => undefined)
+      await eventually(() => rig.received[0], 'the request')
+      await rig.cut()
+      await asked
+      const [call] = await rig.settled('r-1')
+      const said = JSON.stringify([call?.result, call?.error])
+      assert.match(said, /gateway-ended/)
+      assert.not.match(said, /client/)
+    }
+  },
+)
+
+gateway(
+  'a usage that no ledger takes is charged as an estimate, and the call has an outcome (CAP-22, CAP-24)',
+  async () => {
+    await using rig = await gatewayRig({ file: { prices: PRICES } })
+    for (const [at, usage] of [
+      { prompt_tokens: 1, completion_tokens: 1e15 },
+      { prompt_tokens: 1_000_000_000, completion_tokens: 1 },
+    ].entries()) {
+      rig.answers((response) => {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(JSON.stringify({ choices: [{ message: { content: 'hi' } }], usage }))
+      })
+      assert.is((await read(rig, CHAT_PATH, ASK)).status, 200)
+      const calls = await rig.settled('r-1', at + 1)
+      assert.is(calls[at]?.status, 'succeeded')
+      assert.is((await usageIn(rig, 'r-1'))?.estimated, true)
+    }
+  },
+)
+
+gateway(
+  'an answer whose outcome the ledger refuses for good is held back, and a stream of it cut (CAP-24)',
+  async () => {
+    await using rig = await gatewayRig({
+      wrap: (ledger) => ({
+        ...ledger,
+        execute: async (caller, runId, command, info) =>
+          command.kind === 'settle'
+            ? { ok: false, refusal: { code: 'value-too-large', detail: 'no' }, replayed: false }
+            : ledger.execute(caller, runId, command, info),
+      }),
+    })
+    rig.answers((response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end('{"choices":[{"message":{"content":"hi"}}]}')
+    })
+    const held = await read(rig, CHAT_PATH, ASK)
+    assert.is(held.status, 503)
+    assert.match(held.text, 'not_recorded')
+    rig.answers(sends(...CHAT))
+    assert.is((await read(rig, CHAT_PATH, STREAM)).isBroken, true)
+  },
+)
+
+gateway(
+  'an answer with a number that a record cannot hold passes as it is, and is recorded by its digest, with its usage (CAP-63)',
+  async () => {
+    await using rig = await gatewayRig({ file: { prices: PRICES } })
+    const whole = '{"id":12345678901234567890,"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}'
+    rig.answers((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(whole))
+    assert.is((await read(rig, CHAT_PATH, ASK)).text, whole)
+    const [call] = await rig.settled('r-1')
+    assert.equal(call?.result, { digest: bytesDigest(Buffer.from(whole)), bytes: whole.length, kept: false })
+    assert.is((await usageIn(rig, 'r-1'))?.outputTokens, 4)
+    const odd = CHAT.map((frame) => frame.replace('"index":0', '"index":0,"n":12345678901234567890'))
+    rig.answers(sends(...odd))
+    await read(rig, CHAT_PATH, { ...STREAM, stream_options: { include_usage: true } })
+    const [, streamed] = await rig.settled('r-1', 2)
+    const text = odd.join('')
+    assert.equal(streamed?.result, {
+      digest: bytesDigest(Buffer.from(text)),
+      bytes: Buffer.byteLength(text),
+      kept: false,
+    })
+  },
+)
 
 gateway.run()

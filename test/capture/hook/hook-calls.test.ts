@@ -274,6 +274,22 @@ hookCalls('calls without an id are counted among their equals, and settled in tu
   )
 })
 
+hookCalls(
+  'A639 the hooks of a Cursor command are one call, although only the first names the folder (CAP-36)',
+  async () => {
+    await using at = await rig()
+    const from = { tool: 'Shell', id: undefined, turn: 'gen-1' }
+    for (const cwd of ['/p', '', '/p']) {
+      assert.equal(await at.hook().before({ ...from, args: { command: 'ls', cwd } }), { allow: true })
+      await at.hook().after({ ...from, args: { command: 'ls' } }, OK)
+    }
+    assert.equal(
+      (await at.recorded()).map(({ status, args }) => `${status} ${JSON.stringify(args)}`),
+      ['/p', '', '/p'].map((cwd) => `succeeded ${JSON.stringify({ command: 'ls', cwd })}`),
+    )
+  },
+)
+
 hookCalls('no secret of the environment and no bytes of an image are recorded (CAP-36)', async () => {
   await using at = await rig()
   const secrets = [['API_KEY', 'hunter2hunter2']] as const
