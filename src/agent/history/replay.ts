@@ -5,7 +5,7 @@ import { recordIn } from '../branch/read-record.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { memberValue } from '../calls/stored-value.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
-import { ResumeDiverged } from '../errors.ts'
+import { RecordedFailure, ResumeDiverged } from '../errors.ts'
 import { RecordedRequests } from '../models/conversation.ts'
 import type { Connection, RunEvent } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
@@ -53,7 +53,15 @@ export async function replayRun<Input, Output>(
   mustBeWhole(record)
   mustTellRequests(record)
   const recollection = new RecordedHistory(record, 'replay-diverged')
-  const session = new Session({ runId, registry: home.registry, history: recollection, values: home.connection })
+  const abortAsThen = record.aborted && {
+    ...record.aborted,
+    controller: new AbortController(),
+    reason: new RecordedFailure(record.aborted.error),
+  }
+  const session = new Session({
+    ...{ runId, registry: home.registry, history: recollection, values: home.connection },
+    ...(abortAsThen && { abortAsThen, signal: abortAsThen.controller.signal }),
+  })
   const calls = [...new Set(record.calls.values())].filter(({ phase }) => phase !== 'compensation').length
   const document = { verdict: 'exact', runId, checked, calls, end: record.end?.kind ?? 'open' } as const
 
@@ -90,8 +98,10 @@ async function ended(
   body: () => unknown,
 ): Promise<{ readonly output: Json } | { readonly error: unknown }> {
   try {
+    session.order.begins()
     const came = await body()
     await awaitForgotten(session)
+    if (session.failed !== undefined) throw session.failed
     const output = recordable(came, session.registry.codecs, CALL_VALUE)
     if (!output.ok) throw notRecordable('the output of the run', output)
     return { output: output.value }
