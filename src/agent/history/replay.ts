@@ -7,6 +7,7 @@ import { memberValue } from '../calls/stored-value.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { RecordedFailure, ResumeDiverged } from '../errors.ts'
 import { RecordedRequests } from '../models/conversation.ts'
+import { checkOptions, either, group, text } from '../option-rules.ts'
 import type { Connection, RunEvent } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import { awaitForgotten, type Body } from '../runtime/live-run.ts'
@@ -22,6 +23,8 @@ import { mustBeWhole } from './redacted-parts.ts'
 
 /** The run to replay: its id in the ledger, or the file of its JSONL export. */
 export type ReplaySource = string | { readonly file: string }
+
+const SOURCE = either('the id of a run, or { file: the path of its export }', text, group({ file: text }, ['file']))
 
 /** The result of a replay that reached the recorded end of the run. */
 export interface ReplayResult<Output> {
@@ -48,6 +51,7 @@ export async function replayRun<Input, Output>(
   source: ReplaySource,
   body: Body<Input, Output>,
 ): Promise<ReplayResult<Awaited<Output>>> {
+  checkOptions('cs.replay', { source }, { source: SOURCE }, ['source'])
   const { runId, events, checked } = await sourceOf(home.connection, source)
   const record = await recordIn(home.connection, { runId, events }, Number.POSITIVE_INFINITY)
   mustBeWhole(record)

@@ -34,7 +34,7 @@ import { currentExecution } from './execution-context.ts'
 import { type Body, type Home, liveRun, type RunRequest } from './live-run.ts'
 import { startHere } from './nested-run.ts'
 import type { RunFilter, RunSummary, TailOptions } from './read-types.ts'
-import { listedRuns, tailed } from './reads.ts'
+import { exported, listedRuns, tailed } from './reads.ts'
 import { type RecoverOptions, type Recovery, recover } from './recover.ts'
 import { type Resolution, type ResolvedCall, resolveCall } from './resolve-call.ts'
 import type { RunOptions, StartOptions } from './run-options.ts'
@@ -180,8 +180,8 @@ function isReplayed({ registry }: Home): boolean {
 }
 
 /** Options are judged later. */
-const nameOf = (run?: { readonly id?: string; readonly name?: string }): string =>
-  `the run ${run?.id || run?.name || 'without a name'}`
+const nameOf = (run?: { readonly id?: unknown; readonly name?: unknown }): string =>
+  `the run ${[run?.id, run?.name].find((each) => typeof each === 'string' && each !== '') ?? 'without a name'}`
 
 type Open = <T>(work: () => Promise<T>, name?: string) => Promise<T>
 
@@ -262,7 +262,7 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
       }, `a branch of ${run}`),
     runs: (filter?: RunFilter) => underWay.readItems(() => listedRuns(connection, filter)),
     tail: (options?: TailOptions) => underWay.readItems(() => tailed(connection, options)),
-    export: (runId: string) => underWay.readItems(() => connection.exportRun(runId)),
+    export: (runId: string) => underWay.readItems(() => exported(connection, runId)),
     close: () => underWay.close(dispose, () => leaving.abort()),
     [Symbol.asyncDispose]: () => underWay.close(dispose),
   }
