@@ -26,6 +26,7 @@ import {
   TAGS_MAX,
 } from './value-forms.ts'
 import {
+  Aborted,
   BudgetLimits,
   Failure,
   HandoffMode,
@@ -254,6 +255,7 @@ export const StartCompensation = z.strictObject({
   reason: z.string().min(1).max(4096),
   /** For a child run: the error that its code ended with. */
   error: Failure.optional(),
+  aborted: Aborted.optional(),
   scope: Scope.optional(),
   runFence: RunFence,
 })
@@ -332,7 +334,11 @@ export const ReportBranch = z
 
 export const JoinFork = z.strictObject({ runFence: RunFence })
 
-export const CompleteRun = z.strictObject({ output: JsonValue.optional(), runFence: RunFence })
+export const CompleteRun = z.strictObject({
+  output: JsonValue.optional(),
+  aborted: Aborted.optional(),
+  runFence: RunFence,
+})
 export const FailRun = z.strictObject({ error: Failure, runFence: RunFence })
 
 export type StartRun = z.infer<typeof StartRun>

@@ -88,6 +88,9 @@ export const Failure = z.strictObject({
   details: JsonValue.optional(),
 })
 
+/** The caller's signal aborted the code of the run: its reason, and how many events of the run the code knew of. */
+export const Aborted = z.strictObject({ after: z.int().min(0), error: Failure })
+
 export const ManifestBody = z.strictObject({
   /** Top-level keys that the agent may see; absent: all. */
   reads: z.array(Name).max(MANIFEST_KEYS_MAX).optional(),

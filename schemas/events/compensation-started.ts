@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Redacted } from '../redaction.ts'
-import { Failure, Scope, Uuid } from '../values.ts'
+import { Aborted, Failure, Scope, Uuid } from '../values.ts'
 
 export const CompensationStarted = eventType({
   family: 'compensation',
@@ -19,6 +19,8 @@ export const CompensationStarted = eventType({
     reason: z.string().max(4096),
     /** For a child run: the error that its code ended with, for the caller in the parent run. */
     error: Failure.optional(),
+    /** The caller's signal had aborted the run's code, which a replay repeats. */
+    aborted: Aborted.optional(),
     /** Absent: the whole run. */
     scope: Scope.optional(),
     /** Forward calls to undo, first group first; calls still in flight are added later. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { callVersion, isVersionOf, VERSION_RULE } from '../call-members.ts'
 import { eventType } from '../event-type.ts'
 import { Redacted } from '../redaction.ts'
-import { JsonValue, ValueRef } from '../values.ts'
+import { Aborted, JsonValue, ValueRef } from '../values.ts'
 
 export const RunCompleted = eventType({
   family: 'run',
@@ -20,6 +20,8 @@ export const RunCompleted = eventType({
       output: JsonValue.optional(),
       /** Replaces `output` if the value is stored separately from the event. */
       outputRef: ValueRef.optional(),
+      /** The caller's signal had aborted the run's code, which a replay repeats. */
+      aborted: Aborted.optional(),
     })
     .refine(
       ({ output, outputRef }) => output === undefined || outputRef === undefined,

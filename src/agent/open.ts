@@ -5,7 +5,7 @@ import { RUNTIME } from './check-ledger.ts'
 import { connect } from './connect.ts'
 import { AgentError } from './errors.ts'
 import { checkedPrices } from './models/price-table.ts'
-import { aName, checkOptions, names, type OptionRules, text } from './option-rules.ts'
+import { aName, checkOptions, names, type OptionRules, shown, text } from './option-rules.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
 /** The location of the ledger in this process and the identity of its writer, together with the settings of the runtime. */
@@ -73,7 +73,7 @@ function addressOf(serve: NonNullable<OpenOptions['serve']>, path: string): Serv
   if (!Number.isInteger(port) || port < 0 || port > PORT_MAX || host === '')
     throw new AgentError(
       'invalid-serve',
-      `serve takes a port from 0 to ${PORT_MAX}, or { port, host }, not ${JSON.stringify(serve)}`,
+      `serve takes a port from 0 to ${PORT_MAX}, or { port, host }, not ${shown(typeof serve === 'object' ? port : serve)}`,
     )
   if (path === ':memory:')
     throw new AgentError(

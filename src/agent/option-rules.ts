@@ -163,7 +163,8 @@ function unknownOption(option: string, known: readonly string[]): OptionFault {
 
 const SHOWN_MAX_CHARS = 80
 
-function shown(value: unknown): string {
+/** A value as messages show it. */
+export function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value) && value.length > 0)
     return `a list of ${shown(value.find((each) => typeof each !== 'string') ?? value[0])}`

@@ -77,3 +77,13 @@ export function* causesOf(error: unknown): Generator<Error, void> {
     cause = causeOf(cause)
   }
 }
+
+/** The error that `check` throws, if any. */
+export function errorIn(check: () => void): Error | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error : new TypeError(String(error))
+  }
+}

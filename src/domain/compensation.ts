@@ -33,6 +33,7 @@ export function decideCompensation(state: RunState, body: StartCompensation, env
       compensationId,
       reason: body.reason,
       ...(body.error === undefined ? {} : { error: body.error }),
+      ...(body.aborted === undefined ? {} : { aborted: body.aborted }),
       ...(body.scope === undefined ? {} : { scope: body.scope }),
       plan: planOf(view, body.scope).map((group) => group.map((call) => call.callId)),
     },

@@ -181,8 +181,9 @@ export function decideComplete(state: RunState, body: CompleteRun, env: Env): De
   const silent = openCalls(state).filter((call) => call.phase === 'model' && isInDoubt(call, over))
   const open = openWork(state, { over, expired, silent })
   if (open !== undefined) return { kind: 'refuse', refusal: open, ...(met.length === 0 ? {} : { before: met }) }
-  const output = body.output === undefined ? {} : { output: body.output }
-  return append(...met, ...chargedAtEnd(state, silent, expired), { type: 'RunCompleted', data: { v: 1, ...output } })
+  const { output, aborted } = body
+  const data = { v: 1 as const, ...(output !== undefined && { output }), ...(aborted !== undefined && { aborted }) }
+  return append(...met, ...chargedAtEnd(state, silent, expired), { type: 'RunCompleted', data })
 }
 
 /** The refusal to complete if the result of an executed call was lost: the call must be undone, so the run can only be rolled back (RUN-11). */

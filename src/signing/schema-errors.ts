@@ -1,5 +1,7 @@
 /** @module Schema errors as JSON Pointers and plain sentences. Values are never repeated: they may be secret or long. */
 import { z } from 'zod'
+import { nearestName } from '../../schemas/nearest-name.ts'
+import { PolicyMembers } from '../../schemas/policy.ts'
 import { jsonPointer } from './json-error.ts'
 
 /** A body can have thousands of faults; the first ones suffice. */
@@ -30,6 +32,8 @@ export function errorsText(errors: readonly SchemaError[]): string {
   return named.join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
+const UNKNOWN = 'this member is not part of the schema'
+
 function errorsOf(issue: z.core.$ZodIssue): SchemaError[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
   if (issue.code === 'invalid_union') {
@@ -38,9 +42,7 @@ function errorsOf(issue: z.core.$ZodIssue): SchemaError[] {
       return intended.flatMap((each) => errorsOf({ ...each, path: [...issue.path, ...each.path] }))
   }
   if (issue.code !== 'unrecognized_keys') return [{ pointer: jsonPointer(path), message: messageOf(issue) }]
-  return issue.keys
-    .slice(0, ERRORS_MAX)
-    .map((key) => ({ pointer: jsonPointer([...path, key]), message: 'this member is not part of the schema' }))
+  return issue.keys.slice(0, ERRORS_MAX).map((key) => ({ pointer: jsonPointer([...path, key]), message: UNKNOWN }))
 }
 
 /** The errors of the union member that the value comes closest to: the first whose errors lie inside the value. */
@@ -73,5 +75,14 @@ export function bodyFault(schema: z.ZodType, error: z.ZodError): BodyFault {
   const declaresPolicy = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, 'policy')
   const ofPolicy = declaresPolicy ? errors.find(({ pointer }) => POLICY_POINTER.test(pointer)) : undefined
   if (ofPolicy === undefined) return { code: 'invalid-body', detail: errorsText(errors), errors }
-  return { code: 'policy-invalid', detail: errorsText([ofPolicy]), pointer: ofPolicy.pointer, errors }
+  const { pointer } = ofPolicy
+  return { code: 'policy-invalid', detail: errorsText([ofPolicy]) + policyAdvice(ofPolicy), pointer, errors }
+}
+
+/** The member that a misspelt one of a policy was probably meant to be. */
+function policyAdvice({ pointer, message }: SchemaError): string {
+  const [, name] = /^[/]policy[/]([^/]+)$/.exec(pointer) ?? []
+  const known = Object.keys(PolicyMembers.shape)
+  const nearest = message === UNKNOWN && name !== undefined ? nearestName(name, known) : undefined
+  return nearest === undefined ? '' : `: did you mean ${nearest}?`
 }

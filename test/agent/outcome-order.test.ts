@@ -15,6 +15,7 @@ function over(unmade: number[], stuckMs: number): OutcomeOrder {
       unmadeBefore: (place) => (unmade.some((each) => each < place) ? 'a call' : undefined),
       isFree: () => false,
       isOver: () => false,
+      isOutrun: () => false,
       isStopped: () => false,
       neverMade: (what) => new Error(`never requested: ${what}`),
       stuck: (fault) => fault,

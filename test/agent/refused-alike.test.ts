@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { LedgerRefused } from '../../src/agent/errors.ts'
+import { agent } from '../../src/agent/loop/agent.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { codeOf, HOMES, rejection } from './homes.ts'
@@ -273,6 +274,63 @@ for (const { name, open } of HOMES) {
     assert.is((await third.replay('r', life(third))).verdict, 'exact')
     assert.is(seen[0]?.filter((each) => each === 'budget-exceeded').length, 24)
     assert.equal(seen, [seen[0], seen[0], seen[0]])
+  })
+
+  test('A626 an answer of a model in another shape is refused, and says what is expected (RUN-295)', async () => {
+    await using home = await open()
+    const parts = async function* (each: unknown) {
+      yield each
+    }
+    const answers = [{ text: 'x' }, { choices: [] }, { content: 'x', tool_calls: [{}] }, {}]
+    for (const [i, answer] of answers.entries()) {
+      const cs = home.process()
+      const body = async (): Promise<unknown> => {
+        const bot = agent({ name: 'bot', tools: [], model: (async () => answer) as never })
+        const inParts = agent({
+          name: 'parts',
+          tools: [],
+          model: (async () => parts({ ...answer, text: undefined })) as never,
+        })
+        const faults = []
+        for (const each of [bot, inParts]) {
+          const error = await rejection(each.generate({ prompt: 'p' }))
+          faults.push([codeOf(error), (error as Error).message])
+        }
+        return faults
+      }
+      const id = `r${i}`
+      const faults = (await cs.run({ id, name: 'r' }, body)) as string[][]
+      for (const [code] of faults) assert.is(code, 'invalid-model-message')
+      assert.match(String(faults[0]?.[1]), /expected \{ role: 'assistant', content/)
+      assert.equal((await home.process().replay(id, body)).output, faults)
+    }
+  })
+
+  test('A628 the arguments of a saga are judged before its first step (RUN-50, RUN-296)', async () => {
+    await using home = await open()
+    const ran: unknown[] = []
+    const bodyOf = (cs: Countersign) => {
+      const book = cs.tool((n: number) => ran.push(n), { name: 'book', compensate: () => ran.push('back') })
+      return async (run: Run<null>): Promise<unknown> => {
+        const codes = []
+        for (const args of [[Number.NaN], [new Map()]]) {
+          const steps = [
+            { tool: book, args: [1] },
+            [
+              { tool: book, args: [2] },
+              { tool: book, args },
+            ],
+          ]
+          codes.push(codeOf(await rejection(run.saga(steps as never))))
+        }
+        return codes
+      }
+    }
+    const cs = home.process()
+    assert.equal(await cs.run({ id: 'r', name: 'r' }, bodyOf(cs)), ['not-recordable', 'not-recordable'])
+    assert.equal(ran, [])
+    const again = home.process()
+    assert.is((await again.replay('r', bodyOf(again))).verdict, 'exact')
   })
 
   test.run()

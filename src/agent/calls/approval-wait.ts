@@ -77,5 +77,5 @@ export function notApproved(session: Session, tool: string, { code, evidence }: 
       ? `the call of ${tool} was not approved and did not run${commentText}`
       : `the call of ${tool} was not approved in time and did not run`
   const error = new ApprovalDenied(text, { code, approvalId: String(approvalId) })
-  return onDenied === 'rollback' ? session.fail(error) : error
+  return onDenied === 'rollback' ? session.failing(error) : error
 }

@@ -5,6 +5,7 @@ import { KEY_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
+import type { Session } from '../runtime/session.ts'
 import { notRecordable } from '../too-large.ts'
 import { CALL_VALUE, identifying, recordable } from './recordable.ts'
 import type { ToolSpec } from './tool-spec.ts'
@@ -27,19 +28,21 @@ export interface CallIdentity {
   readonly input: unknown
 }
 
-/** The identity of a call: its recordable arguments, their digest, and its key. Throws `not-recordable` and `recursive-call`. */
-export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input: unknown): CallIdentity {
+/** The arguments in the form in which they are recorded. Throws `not-recordable`. */
+export function recordableArgs({ valueMaxBytes: maxBytes }: Session, spec: ToolSpec, input: unknown): Json {
   const args =
     spec.phase === 'model'
       ? recordable(input, undefined, CALL_VALUE)
-      : identifying(input, spec.codecs, { ...CALL_VALUE, maxBytes: execution.session.valueMaxBytes })
-  if (!args.ok) {
-    throw notRecordable(`the arguments of ${spec.name}`, args, {
-      tool: spec.name,
-      ...(args.path !== undefined && { path: args.path }),
-    })
-  }
-  const argsDigest = jsonDigest(args.value)
+      : identifying(input, spec.codecs, { ...CALL_VALUE, maxBytes })
+  if (args.ok) return args.value
+  const { name: tool } = spec
+  throw notRecordable(`the arguments of ${tool}`, args, { tool, ...(args.path !== undefined && { path: args.path }) })
+}
+
+/** The identity of a call: its recordable arguments, their digest, and its key. Throws `not-recordable` and `recursive-call`. */
+export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input: unknown): CallIdentity {
+  const args = recordableArgs(execution.session, spec, input)
+  const argsDigest = jsonDigest(args)
   const ancestor = execution.ancestors.find((each) => each.tool === spec.name && each.argsDigest === argsDigest)
   if (ancestor !== undefined) {
     const message = `${spec.name} calls itself with the same arguments: it would wait for itself`
@@ -48,7 +51,7 @@ export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input:
   const phase = spec.phase ?? 'forward'
   if (phase === 'model' && execution.step !== undefined) execution.step.modelCalls += 1
   const occurrence = execution.session.occurrence(execution.scope, `call ${spec.name}\n${phase}\n${argsDigest}`)
-  const identity = { spec, execution, phase, args: args.value, occurrence } as const
+  const identity = { spec, execution, phase, args, occurrence } as const
   const own = ownKey(execution, authorsKey(spec, input))
   const keyAs = (tool: string): string => own ?? keyOf({ ...identity, tool })
   const tool = recordedName(identity, keyAs)

@@ -1,5 +1,5 @@
 /** @module Calls a tool: identifies the call, and delivers its outcome to the caller. */
-import type { ExecutionContext } from '../runtime/execution-context.ts'
+import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { type PartStream, receivedBefore, servedParts } from '../streams/part-stream.ts'
 import { inCallSpan } from '../tracing/call-span.ts'
@@ -27,7 +27,7 @@ async function outcomeAt(
 ): Promise<unknown> {
   const { session } = execution
   session.mustBeActive()
-  execution.branch?.signal.throwIfAborted()
+  signalAt(execution)?.throwIfAborted()
   let identity: CallIdentity
   try {
     identity = identifyCall(execution, spec, input)
@@ -71,7 +71,12 @@ function outcomeOf(identity: CallIdentity, trace: CallTrace, { isEarly, abandone
       session.leaving.during((going) =>
         inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, expected, after, going }).value()),
       )
-    const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain, isHad: expected?.isHad })
+    const how = { isEarly, isAgain: execution.isAgain, isHad: expected?.isHad }
+    const start = () =>
+      session.order.inOrder(carried, how).catch((error: unknown) => {
+        session.handed(error)
+        throw error
+      })
     // An author-defined key may belong to another active call: the ledger must refuse that one, so it is not joined.
     const same = spec.key === undefined ? '' : ` ${identity.argsDigest} ${spec.name}`
     const call = session.joined(`${identity.phase} ${identity.key}${same}`, shared, start)

@@ -173,7 +173,7 @@ export class OneCall {
     this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: match.attempts })
     if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
     session.ended(call.callId, isInside(this.#identity, call.callId), attempt.endedAfter)
-    return servedStep(outcome, { tool: this.#spec.name, callId: call.callId, runId: call.runId })
+    return servedStep(session, outcome, { tool: this.#spec.name, callId: call.callId, runId: call.runId })
   }
 
   /** An author-defined key that was used with other arguments or by another tool is refused, as the ledger does (RUN-8). */
@@ -242,7 +242,9 @@ export class OneCall {
   #underWayAtTheEnd(match: HistoryMatch | undefined): Promise<never> {
     const { session } = this.#identity.execution
     const { tool, spec } = this.#identity
-    const callId = match?.kind === 'open' ? match.call.callId : ''
+    const callId = session.history?.idOf(this.#identity) ?? ''
+    // What its code had asked for is not asked for again.
+    session.ended(callId, isInside(this.#identity, callId))
     const fault = (): Error =>
       match?.kind === 'open'
         ? new InDoubt({ tool: spec.name, callId, runId: session.runId })
@@ -361,7 +363,7 @@ export class OneCall {
     this.#repeated()
     if (body.status === 'succeeded') {
       const { session } = this.#identity.execution
-      return succeededStep(body, { tool: this.#spec.name, runId: session.runId })
+      return succeededStep(session, body, this.#spec.name)
     }
     const status = textOf(body, 'status')
     throw new LedgerRefused({ code: 'compensating', detail: `this call is ${status}`, evidence: body })
@@ -492,7 +494,7 @@ export class OneCall {
       if (found.kind === 'result') return { kind: 'value', value: found.value }
       if (found.kind === 'refused')
         return { kind: 'failed', error: new ResultTooLarge(this.#spec.name, found.reason), live: true }
-      throw session.fail(resultNotRecorded(this.#spec.name, callId, found.reason))
+      throw resultNotRecorded(session, { tool: this.#spec.name, callId, reason: found.reason })
     }
     if (attempted.kind === 'failed' || this.#spec.phase === 'model') {
       const own = this.#spec.failure(attempted.error)

@@ -217,6 +217,11 @@ export class RecordedHistory {
     return this.run.inherited?.calls.has(call?.callId ?? '') === true ? call?.again : call
   }
 
+  /** Id of this call, if the record holds it. */
+  idOf(request: Pick<RequestedCall, 'phase' | 'key'>): string | undefined {
+    return this.#callOf(request)?.callId
+  }
+
   /** Whether the record holds a forward call of this tool in this scope. */
   hasAt({ tool, scope }: Pick<RecordedCall, 'tool' | 'scope'>): boolean {
     return this.#byPlace.has(placeOf({ tool, phase: 'forward', scope }))

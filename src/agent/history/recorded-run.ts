@@ -129,6 +129,8 @@ export interface RecordedRun {
   readonly reclaimed: Set<string>
   /** The part of the parent run's record that is served to a branch. */
   inherited?: Inherited
+  /** The caller's signal aborted the code, which then knew of `after` events, or had not begun (`isFirst`). */
+  aborted?: { readonly after: number; readonly isFirst: boolean; readonly error: Failure }
   end?: RecordedEnd
 }
 
@@ -222,10 +224,12 @@ const FOLDS = {
     const refusal = { code: code as LedgerErrorCode, ...toldRefusal(detail, evidence) }
     run.refused.set(fingerprint, [...(run.refused.get(fingerprint) ?? []), { refusal, after: run.events }])
   },
-  CompensationStarted: (run, _, { scope, reason, error }) => {
+  CompensationStarted: (run, _, { scope, reason, error, aborted }) => {
+    foldAbort(run, aborted)
     run.rollbacks.push({ scope, reason, ...(error && { error }), after: run.events })
   },
-  RunCompleted: (run, _, { output = null, outputRef }) => {
+  RunCompleted: (run, _, { output = null, outputRef, aborted }) => {
+    foldAbort(run, aborted)
     run.end = { kind: 'completed', output, ...(outputRef && { outputRef }) }
   },
   RunFailed: (run, _, { error }) => {
@@ -235,6 +239,12 @@ const FOLDS = {
     run.end = { kind: 'compensated', status }
   },
 } satisfies { readonly [T in RunEventType]: FoldOf<T> | null }
+
+function foldAbort(run: RecordedRun, aborted: EventBody<'RunCompleted'>['aborted']): void {
+  if (aborted === undefined) return
+  const { after, error } = aborted
+  run.aborted = { after: (run.inherited?.until ?? 0) + after, isFirst: after === 0, error }
+}
 
 function foldRequest(run: RecordedRun, _: RunEvent, data: EventBody<'ApprovalRequested'>): void {
   const { approvalId, key, tool, phase, argsDigest, scope, occurrence = 0, parentCall, onDenied } = data

@@ -5,8 +5,9 @@ import { recordIn } from '../branch/read-record.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { memberValue } from '../calls/stored-value.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
-import { ResumeDiverged } from '../errors.ts'
+import { RecordedFailure, ResumeDiverged } from '../errors.ts'
 import { RecordedRequests } from '../models/conversation.ts'
+import { checkOptions, either, group, text } from '../option-rules.ts'
 import type { Connection, RunEvent } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import { awaitForgotten, type Body } from '../runtime/live-run.ts'
@@ -22,6 +23,8 @@ import { mustBeWhole } from './redacted-parts.ts'
 
 /** The run to replay: its id in the ledger, or the file of its JSONL export. */
 export type ReplaySource = string | { readonly file: string }
+
+const SOURCE = either('the id of a run, or { file: the path of its export }', text, group({ file: text }, ['file']))
 
 /** The result of a replay that reached the recorded end of the run. */
 export interface ReplayResult<Output> {
@@ -48,12 +51,21 @@ export async function replayRun<Input, Output>(
   source: ReplaySource,
   body: Body<Input, Output>,
 ): Promise<ReplayResult<Awaited<Output>>> {
+  checkOptions('cs.replay', { source }, { source: SOURCE }, ['source'])
   const { runId, events, checked } = await sourceOf(home.connection, source)
   const record = await recordIn(home.connection, { runId, events }, Number.POSITIVE_INFINITY)
   mustBeWhole(record)
   mustTellRequests(record)
   const recollection = new RecordedHistory(record, 'replay-diverged')
-  const session = new Session({ runId, registry: home.registry, history: recollection, values: home.connection })
+  const abortAsThen = record.aborted && {
+    ...record.aborted,
+    controller: new AbortController(),
+    reason: new RecordedFailure(record.aborted.error),
+  }
+  const session = new Session({
+    ...{ runId, registry: home.registry, history: recollection, values: home.connection },
+    ...(abortAsThen && { abortAsThen, signal: abortAsThen.controller.signal }),
+  })
   const calls = [...new Set(record.calls.values())].filter(({ phase }) => phase !== 'compensation').length
   const document = { verdict: 'exact', runId, checked, calls, end: record.end?.kind ?? 'open' } as const
 
@@ -90,8 +102,10 @@ async function ended(
   body: () => unknown,
 ): Promise<{ readonly output: Json } | { readonly error: unknown }> {
   try {
+    session.order.begins()
     const came = await body()
     await awaitForgotten(session)
+    if (session.failed !== undefined) throw session.failed
     const output = recordable(came, session.registry.codecs, CALL_VALUE)
     if (!output.ok) throw notRecordable('the output of the run', output)
     return { output: output.value }

@@ -10,7 +10,7 @@ import { AgentError, failureOf } from '../errors.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import { isPartSource, PartStream, receivedBefore } from '../streams/part-stream.ts'
 import type { DescribedTool } from './describe-tools.ts'
-import { type ModelMessage, messageFault } from './message-fault.ts'
+import { type MessageFault, type ModelMessage, messageFault, partFault } from './message-fault.ts'
 import type { AssistantMessage, Message, Model, ModelFunction, ModelPart } from './messages.ts'
 
 export interface NamedModel {
@@ -101,7 +101,9 @@ function turnSpec(
   const execute = async (_: unknown, { signal: ending }: CallContext) => {
     const signal = stream.endedBy(ending)
     const answer = await model.complete([...history.messages], descriptions, { signal, stream: isRead })
-    return assistantMessage(model.name, isPartSource(answer) ? messageOf(await stream.collect(answer, signal)) : answer)
+    return isPartSource(answer)
+      ? messageInParts(model.name, await stream.collect(answer, signal))
+      : assistantMessage(model.name, answer)
   }
   const inputs = { name: `model:${model.name}`, input: undefined, takes: 'value', execute } as const
   return {
@@ -120,12 +122,19 @@ function usageOf({ usage }: AssistantMessage, model: string): Usage | undefined 
   return usage && { tokens: usage.inputTokens + usage.outputTokens, ...usage, model }
 }
 
+function mustBeFaultless(name: string, fault: MessageFault | undefined): void {
+  if (fault === undefined) return
+  const { place, message } = fault
+  throw new AgentError('invalid-model-message', `what ${name} said is no message at ${place}: ${message}`, { place })
+}
+
+function messageInParts(name: string, parts: readonly unknown[]): Json {
+  mustBeFaultless(name, partFault(parts))
+  return assistantMessage(name, messageOf(parts))
+}
+
 function assistantMessage(name: string, answer: unknown): Json {
-  const fault = messageFault(answer)
-  if (fault !== undefined) {
-    const { place, message } = fault
-    throw new AgentError('invalid-model-message', `what ${name} said is no message at ${place}: ${message}`, { place })
-  }
+  mustBeFaultless(name, messageFault(answer))
   const { content, toolCalls = [], usage, parts = [] } = answer as ModelMessage & { readonly parts?: readonly number[] }
   return {
     role: 'assistant',

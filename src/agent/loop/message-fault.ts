@@ -22,8 +22,33 @@ export function messageFault(value: unknown): MessageFault | undefined {
   if (content !== undefined && content !== null && typeof content !== 'string') {
     return { place: '/content', message: 'expected a string or null' }
   }
-  return toolCallsFault(toolCalls) ?? usageFault(usage)
+  return toolCallsFault(toolCalls) ?? usageFault(usage) ?? silenceFault(value)
 }
+
+const SHAPE =
+  "expected { role: 'assistant', content: 'a text' }, or { role: 'assistant', toolCalls: [{ id, name, arguments }] }"
+const MEMBERS: ReadonlySet<string> = new Set(['role', 'content', 'toolCalls', 'usage', 'parts'])
+
+/** A message of another shape would be taken for one that says nothing, or its calls would be lost. */
+function silenceFault(message: Readonly<Record<string, unknown>>): MessageFault | undefined {
+  const { content, toolCalls } = message
+  const isSilent = (content ?? '') === '' && (toolCalls === undefined || (toolCalls as unknown[]).length === 0)
+  const other = Object.keys(message).find((name) => !MEMBERS.has(name) && message[name] !== undefined)
+  const isLost = Array.isArray(message.tool_calls) && message.tool_calls.length > 0
+  if (isLost || (isSilent && other !== undefined)) return { place: `/${isLost ? 'tool_calls' : other}`, message: SHAPE }
+  return isSilent && message.role === undefined && content === undefined && toolCalls === undefined
+    ? { place: '/', message: SHAPE }
+    : undefined
+}
+
+/** The first part of a turn in parts that is none. */
+export function partFault(parts: readonly unknown[]): MessageFault | undefined {
+  const at = parts.findIndex((part) => !isObject(part) || !PARTS.some((name) => name in part))
+  const message = "expected { text: 'a text' }, { toolCall: { id, name, arguments } } or { usage }"
+  return at === -1 ? undefined : { place: `/${at}`, message }
+}
+
+const PARTS = ['text', 'toolCall', 'usage']
 
 function toolCallsFault(calls: unknown): MessageFault | undefined {
   if (calls === undefined) return undefined

@@ -71,7 +71,7 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/
 /** Validates a judge, if there is one. Throws `invalid-judge`. */
 export function checkedJudge(judge: Judge | undefined): Judge | undefined {
   if (judge === undefined) return undefined
-  const { name, judge: ask, timeoutMs = TIMEOUT_MS } = judge
+  const { name, judge: ask, timeoutMs = TIMEOUT_MS } = (judge ?? {}) as Partial<Judge>
   const isFine = typeof name === 'string' && name !== '' && typeof ask === 'function' && timeoutMs > 0
   if (isFine) return judge
   throw new AgentError('invalid-judge', 'a judge is {name, judge: function, timeoutMs?: milliseconds above 0}')

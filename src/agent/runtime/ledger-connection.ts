@@ -124,7 +124,10 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
       for await (const page of ledger.tail(caller, { kept: true, ...(runId !== undefined && { runId }) }, signal))
         if (page !== 'caught-up') for (const event of page) yield tailedEvent(event)
     },
-    exportRun: (runId) => exportText(ledger, caller, { format: 'jsonl', query: { run: runId } }),
+    exportRun: async function* (runId) {
+      unwrap(await ledger.run(caller, runId))
+      yield* exportText(ledger, caller, { format: 'jsonl', query: { run: runId } })
+    },
     [Symbol.asyncDispose]: close,
   }
 }

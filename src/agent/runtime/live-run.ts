@@ -198,7 +198,7 @@ async function complete(session: Session, connection: Connection, output: unknow
     throw recorded.tooLarge === true
       ? outputTooLarge(session.runId, recorded.reason)
       : notRecordable('the output of the run', recorded)
-  const body = { output: recorded.value, runFence: session.fence }
+  const body = { output: recorded.value, ...session.abort.recorded, runFence: session.fence }
   const reply = await reach(session, () => connection.execute(session.runId, { kind: 'complete', body }))
   if (!reply.ok) {
     const refusal = new LedgerRefused(reply.problem)

@@ -28,6 +28,19 @@ export interface OrderedRun {
   readonly onStalled?: ((isStalled: boolean) => void) | undefined
   /** Aborted once this process leaves runs that only wait. */
   readonly leaving?: AbortSignal | undefined
+  /** Whether the record holds requests of the code that it has not made yet. */
+  readonly isOutrun: () => boolean
+  readonly abortAsThen?: OrderedAbort | undefined
+}
+
+/** The abort of a replay, at the place where the code of the record was aborted. */
+export interface OrderedAbort {
+  /** Number of events that the code knew of then. */
+  readonly after: number
+  /** The code had not begun. */
+  readonly isFirst: boolean
+  readonly controller: AbortController
+  readonly reason: unknown
 }
 
 /** One request, from its start until its outcome is delivered. */
@@ -206,6 +219,13 @@ export class OutcomeOrder {
     }
   }
 
+  /** The code of a replay is about to begin. */
+  begins(): void {
+    const abort = this.#abortToCome
+    if (abort?.isFirst === true && !this.run.isOutrun()) abort.controller.abort(abort.reason)
+    this.plan()
+  }
+
   /** Wraps the connection so that its answers in flight are tracked here. */
   heard(connection: Connection): Connection {
     const noted = <T>(asked: Promise<T>): Promise<T> => {
@@ -306,14 +326,36 @@ export class OutcomeOrder {
   /** Schedules the next delivery for when the code is idle, that is, once it has made every request that follows from the previous outcome. */
   plan(): void {
     this.#patience.stop()
-    if (this.#isPlanned || (this.#turns.size === 0 && this.#held.isEmpty)) return
+    const isIdle = this.#turns.size === 0 && this.#held.isEmpty
+    if (this.#isPlanned || (isIdle && this.#abortToCome === undefined)) return
     this.#isPlanned = true
     nextTurn(() => {
       this.#isPlanned = false
       if (this.run.isStopped()) for (const look of this.#waits) look()
       this.#held.look(this.run.isStopped())
-      this.#handOverNext()
+      if (this.#abortsNow()) this.plan()
+      else this.#handOverNext()
     })
+  }
+
+  /** The code of a replay is still to be aborted. */
+  get isToBeAborted(): boolean {
+    return this.#abortToCome !== undefined
+  }
+
+  get #abortToCome(): OrderedAbort | undefined {
+    const { abortAsThen: abort } = this.run
+    return abort?.controller.signal.aborted === true ? undefined : abort
+  }
+
+  /** Aborts the code once it has made all its requests, and has been handed all that it had been handed before. */
+  #abortsNow(): boolean {
+    const abort = this.#abortToCome
+    if (abort === undefined || this.run.isStopped() || this.run.isOutrun()) return false
+    for (const { state, place } of this.#turns)
+      if (state === 'looking' || (state === 'known' && place <= abort.after)) return false
+    abort.controller.abort(abort.reason)
+    return true
   }
 
   async #turnOf(turn: OneTurn): Promise<void> {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import { argumentsOf } from '../calls/stored-value.ts'
 import { RecordedRequests } from '../models/conversation.ts'
-import { aList, aName, aSignal, aTime, checkOptions, type OptionRules, oneOf, text } from '../option-rules.ts'
+import { aName, aSignal, aTime, checkOptions, names, type OptionRules, oneOf, text } from '../option-rules.ts'
 import type { Connection, Reads, TailedEvent } from './connection.ts'
 import type { RunBudget, RunCall, RunFilter, RunSummary, TailOptions } from './read-types.ts'
 
@@ -14,7 +14,7 @@ const FILTER: OptionRules<RunFilter> = {
   compensation: oneOf(...ROLLBACK_VERDICTS),
   since: aTime,
 }
-const TAIL: OptionRules<TailOptions> = { runId: text, types: aList, signal: aSignal }
+const TAIL: OptionRules<TailOptions> = { runId: text, types: names(Number.POSITIVE_INFINITY), signal: aSignal }
 
 /** Lists runs, newest first. Throws `invalid-option`. */
 export async function* listedRuns(connection: Connection, filter: RunFilter = {}): AsyncGenerator<RunSummary, void> {
@@ -60,4 +60,10 @@ export async function* tailed(connection: Connection, given: TailOptions = {}): 
   checkOptions('cs.tail', given, TAIL)
   const { types, ...options } = given
   for await (const event of connection.tail(options)) if (types === undefined || types.includes(event.type)) yield event
+}
+
+/** Throws `invalid-option`, and `LedgerError`: `run-not-found`. */
+export async function* exported(connection: Connection, runId: string): AsyncGenerator<string, void> {
+  checkOptions('cs.export', { runId }, { runId: text }, ['runId'])
+  yield* connection.exportRun(runId)
 }

@@ -30,10 +30,11 @@ import { startWorker, type Worker, type WorkerOptions } from '../workers/worker.
 import { type Approvals, approvalsOf } from './approvals.ts'
 import { checkBody, checkNothingFollows, checkRun } from './check-run.ts'
 import type { Connection, TailedEvent } from './connection.ts'
+import { currentExecution } from './execution-context.ts'
 import { type Body, type Home, liveRun, type RunRequest } from './live-run.ts'
 import { startHere } from './nested-run.ts'
 import type { RunFilter, RunSummary, TailOptions } from './read-types.ts'
-import { listedRuns, tailed } from './reads.ts'
+import { exported, listedRuns, tailed } from './reads.ts'
 import { type RecoverOptions, type Recovery, recover } from './recover.ts'
 import { type Resolution, type ResolvedCall, resolveCall } from './resolve-call.ts'
 import type { RunOptions, StartOptions } from './run-options.ts'
@@ -172,9 +173,45 @@ async function startRun(home: Home, options: RunOptions<never>, body: Body<never
   return startHere(home, { kind: 'run', options, name: body.name, start: (request) => liveRun(home, request, body) })
 }
 
-/** How messages name a run. The options may be invalid, since they are validated later. */
-const nameOf = (run?: { readonly id?: string; readonly name?: string }): string =>
-  `the run ${run?.id || run?.name || 'without a name'}`
+/** Whether the code that asks is that of a run of these tools which is replayed. */
+function isReplayed({ registry }: Home): boolean {
+  const { session } = currentExecution() ?? {}
+  return session !== undefined && session.registry === registry && session.live === undefined
+}
+
+/** Options are judged later. */
+const nameOf = (run?: { readonly id?: unknown; readonly name?: unknown }): string =>
+  `the run ${[run?.id, run?.name].find((each) => typeof each === 'string' && each !== '') ?? 'without a name'}`
+
+type Open = <T>(work: () => Promise<T>, name?: string) => Promise<T>
+
+/** `cs.run` and `cs.saga`. What is within the run of a replay is served from its record, or ends with it: no close waits for it. */
+function runsOf(home: Home, open: Open) {
+  const begin = <T>(work: () => Promise<T>, name: string, options?: { readonly detached?: unknown }): Promise<T> =>
+    options?.detached !== true && isReplayed(home) ? work() : open(work, name)
+  return {
+    run: (options: RunOptions<never> | Body<never, unknown>, body: Body<never, unknown>) =>
+      typeof options === 'function'
+        ? begin(
+            async () => {
+              checkNothingFollows(body)
+              return startRun(home, {}, options)
+            },
+            nameOf({ name: options.name }),
+          )
+        : begin(() => startRun(home, options, body), nameOf(options), options),
+    saga: (steps: SagaSteps, options: RunOptions = {}) =>
+      begin(
+        async () => {
+          checkRun('saga', options)
+          const start = (request: RunRequest<unknown>) => runSaga(home, steps, request)
+          return startHere(home, { kind: 'saga', options, name: 'saga', start })
+        },
+        'a saga',
+        options,
+      ),
+  }
+}
 
 /** Creates the runtime on a connection that is open already. Throws `invalid-prices`. */
 export function createRuntime<const C extends readonly Codec[] = readonly []>(
@@ -192,7 +229,7 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     leaving: leaving.signal,
   }
   const underWay = new UnderWay(connection.place)
-  const open = <T>(work: () => Promise<T>, name = 'a request'): Promise<T> => underWay.begin(name, work)
+  const open: Open = (work, name = 'a request') => underWay.begin(name, work)
   const dispose = (): PromiseLike<void> => connection[Symbol.asyncDispose]()
   const runtime = {
     place: connection.place,
@@ -202,26 +239,11 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     get tools() {
       return registry.tools
     },
-    run: (options: RunOptions<never> | Body<never, unknown>, body: Body<never, unknown>) =>
-      typeof options === 'function'
-        ? open(
-            async () => {
-              checkNothingFollows(body)
-              return startRun(home, {}, options)
-            },
-            nameOf({ name: options.name }),
-          )
-        : open(() => startRun(home, options, body), nameOf(options)),
+    ...runsOf(home, open),
     start: (name: string, input?: unknown, options?: StartOptions) =>
       open(() => startForWorkers(home, { name, input }, options)),
     result: (runId: string, options?: ResultOptions) => underWay.read(() => resultOf(home, runId, options)),
     worker: (options: WorkerOptions) => underWay.beginUntilStopped('a worker', () => startWorker(home, options)),
-    saga: (steps: SagaSteps, options: RunOptions = {}) =>
-      open(async () => {
-        checkRun('saga', options)
-        const start = (request: RunRequest<unknown>) => runSaga(home, steps, request)
-        return startHere(home, { kind: 'saga', options, name: 'saga', start })
-      }, 'a saga'),
     recover: (options?: RecoverOptions) => open(() => recover(home, options), 'recover'),
     resolve: (callId: string, resolution: Resolution) => open(() => resolveCall(home, callId, resolution)),
     approvals: approvalsOf(connection, open),
@@ -240,7 +262,7 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
       }, `a branch of ${run}`),
     runs: (filter?: RunFilter) => underWay.readItems(() => listedRuns(connection, filter)),
     tail: (options?: TailOptions) => underWay.readItems(() => tailed(connection, options)),
-    export: (runId: string) => underWay.readItems(() => connection.exportRun(runId)),
+    export: (runId: string) => underWay.readItems(() => exported(connection, runId)),
     close: () => underWay.close(dispose, () => leaving.abort()),
     [Symbol.asyncDispose]: () => underWay.close(dispose),
   }

@@ -1,6 +1,5 @@
 /** @module One run in this process: its counters, its active calls, its recorded history, and the reason it stopped. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { VALUE_MAX_BYTES } from '../../../schemas/value-forms.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
@@ -13,51 +12,21 @@ import { lostNamesFault, type NewWork } from '../history/lost-names.ts'
 import type { Outrunning, RecordedHistory, RequestedCall } from '../history/recorded-history.ts'
 import { ConversationBook } from '../models/conversation-book.ts'
 import type { PriceTable } from '../models/price-table.ts'
-import { type Judge, Judging } from '../pipeline/judge.ts'
+import { Judging } from '../pipeline/judge.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
 import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
 import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
 import { isCovered } from '../saga/outcome.ts'
 import { PartsFirst } from '../streams/parts-first.ts'
+import { errorIn } from '../thrown.ts'
+import { AbortNote } from './abort-note.ts'
 import { checkPlace } from './check-place.ts'
 import type { Connection, Reads } from './connection.ts'
 import type { Expected, HeldRequest } from './held-requests.ts'
-import { Leaving, type Outer } from './leaving.ts'
+import { Leaving } from './leaving.ts'
 import { OutcomeOrder } from './outcome-order.ts'
 import type { RunOptions } from './run-options.ts'
-
-export interface SessionOptions {
-  readonly runId: string
-  /** Recorded start time of the run. */
-  readonly startedAt?: string
-  readonly registry: ToolRegistry
-  /** Absent in a replay: nothing is live, and everything comes from the recorded history. */
-  readonly live?: { readonly connection: Connection; readonly fence: number }
-  readonly history?: RecordedHistory
-  /** Where a replay reads values that are stored outside the events; a live session uses its connection. */
-  readonly values?: Reads
-  readonly signal?: AbortSignal
-  /** Size of the largest value that the ledger accepts; default 8 MiB. */
-  readonly valueMaxBytes?: number | undefined
-  /** Tools whose calls are claimed before they run (`true`: all), as the ledger says; default: all. */
-  readonly claimFirst?: true | readonly string[] | undefined
-  /** Policy of a new run; a recorded run has its own in the history. */
-  readonly policy?: ExtendPolicy
-  readonly counter?: () => Promise<TokenCounter>
-  readonly prices?: PriceTable | undefined
-  readonly judge?: Judge | undefined
-  readonly whenOwned?: RunOptions['whenOwned'] | undefined
-  /** Default `wait`. */
-  readonly whenWaiting?: 'wait' | 'leave' | undefined
-  /** Once it is aborted, the run is left as with `leave`. */
-  readonly leaving?: AbortSignal | undefined
-  /** The run that this one goes on within. */
-  readonly outer?: Outer | undefined
-  /** A worker carries the run. */
-  readonly isCarried?: boolean
-  /** Told when the code makes no request that the record waits for, and when it goes on. */
-  readonly onStalled?: ((isStalled: boolean) => void) | undefined
-}
+import type { SessionOptions } from './session-options.ts'
 
 /** The place in the code that makes a request. */
 interface Place {
@@ -88,6 +57,7 @@ export class Session {
   readonly order: OutcomeOrder
   readonly values: Reads | undefined
   readonly signal: AbortSignal | undefined
+  readonly abort: AbortNote
   readonly valueMaxBytes: number
   /** Tools whose calls are claimed before they run; undefined: all. */
   #claimFirst: Set<string> | undefined
@@ -137,6 +107,7 @@ export class Session {
   /** Ids of calls and scopes of branches inside which such an error was thrown. */
   readonly #heldUp = new Set<string>()
   #failed: Error | undefined
+  readonly #failing = new WeakSet<Error>()
   #isBodyOver = false
   #closed = false
 
@@ -160,6 +131,7 @@ export class Session {
     claimFirst = true,
     isCarried = false,
     onStalled,
+    abortAsThen,
   }: SessionOptions) {
     this.isCarried = isCarried || outer?.isCarried === true
     this.whenOwned = whenOwned
@@ -184,11 +156,15 @@ export class Session {
         leaving,
         placeOf: (answer) => this.indexOf(answer),
         onStalled,
+        isOutrun: () => this.#isOutrun(),
+        abortAsThen,
       },
       recollection?.run.events,
       registry.divergesAfterMs,
     )
-    const connection = live && this.order.heard(live.connection)
+    const { order } = this
+    this.abort = new AbortNote(signal, () => this.ownEventsUpTo(Math.min(order.given, order.lastPlace)))
+    const connection = live && order.heard(live.connection)
     this.live = connection && { connection, claims: new ClaimQueue(connection, runId), fence: live.fence }
     this.counter = counter ?? tokenCounter()
     const inherits = recollection?.run.inherited !== undefined
@@ -289,19 +265,26 @@ export class Session {
     await this.parts.recorded({ ancestors: place.ancestors, scope: work.scope }, work.name)
     this.mustBeActive()
     const isNew = this.live !== undefined && work.expected?.isHeld !== true && place.ancestors.length === 0
+    let mayBeAborted = true
     const held: HeldRequest = {
-      isUnmade: () => (isNew && this.#isOutrun()) || this.#liveFault(work) !== undefined,
+      isUnmade: () =>
+        (isNew && this.#isOutrun()) ||
+        this.#liveFault(work) !== undefined ||
+        (mayBeAborted && this.order.isToBeAborted),
       fault: () => this.#liveFault(work) ?? this.#outrunBy(work),
       callers: place.ancestors,
       forks: place.branch?.forks,
       signal: place.branch?.signal ?? this.signal,
     }
     // The record of a completed run has every request of its code.
-    const isComplete = this.live === undefined && this.history?.run.end?.kind === 'completed'
+    const isComplete =
+      this.live === undefined && this.history?.run.end?.kind === 'completed' && !this.order.isToBeAborted
     while (held.isUnmade()) {
       if (isComplete) throw this.halt(held.fault())
       await this.order.hold(held).catch((fault) => {
-        throw this.#stopped ?? this.halt(fault)
+        // What was aborted before it was claimed is not in the record; the caller says so where no abort comes.
+        if (mayBeAborted && this.order.isToBeAborted) mayBeAborted = false
+        else throw this.#stopped ?? this.halt(fault)
       })
       held.signal?.throwIfAborted()
       this.mustBeActive()
@@ -331,7 +314,7 @@ export class Session {
   }
 
   #inheritedFault(until: number): Error | undefined {
-    return faultOf(() => {
+    return errorIn(() => {
       this.history?.mustHaveInherited()
       this.pipeline.mustBeSpent({ until })
       this.forks.mustBeSpent({ until })
@@ -378,7 +361,7 @@ export class Session {
   }
 
   #unspentFault(): Error {
-    return faultOf(() => this.mustBeSpent()) ?? new TypeError('nothing comes first')
+    return errorIn(() => this.mustBeSpent()) ?? new TypeError('nothing comes first')
   }
 
   /** Throws if recorded calls or handoffs were never requested, which means that the code took another path. */
@@ -446,6 +429,17 @@ export class Session {
     return error
   }
 
+  /** The same, from when the code is handed the error: until then the run goes on, so that a replay hands over the same outcomes before it. */
+  failing<E extends Error>(error: E): E {
+    this.#failing.add(error)
+    return error
+  }
+
+  /** The code is handed this error now. */
+  handed(error: unknown): void {
+    if (error instanceof Error && this.#failing.has(error)) this.fail(error)
+  }
+
   /**
    * Waits in place of a request on a replay that was still in progress when the code of the run threw. The recorded code never saw its outcome, so this code
    * does not see one either; code that waits for it has diverged.
@@ -474,6 +468,7 @@ export class Session {
   /** No call may start after the body of the run has ended. */
   close(): void {
     this.#closed = true
+    this.abort.over()
     this.order.plan()
   }
 
@@ -560,15 +555,6 @@ export class Session {
       }
       await Promise.allSettled(this.#behind)
     }
-  }
-}
-
-function faultOf(check: () => void): Error | undefined {
-  try {
-    check()
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error : new TypeError(String(error))
   }
 }
 

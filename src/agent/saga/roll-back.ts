@@ -39,7 +39,7 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   const body = {
     reason: clip(rollback.reason, REASON_MAX_CHARS) || 'no reason given',
     ...(rollback.error !== undefined && { error: rollback.error }),
-    ...(scope !== undefined && { scope }),
+    ...(scope === undefined ? session?.abort.recorded : { scope }),
     ...(session?.live !== undefined && { runFence: session.fence }),
   }
   const started = await connection.execute(runId, { kind: 'compensate', body })

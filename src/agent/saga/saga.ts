@@ -4,11 +4,14 @@ import type { Failure } from '../../../schemas/values.ts'
 import { pause } from '../../client/transport.ts'
 import { backoffMs } from '../calls/backoff.ts'
 import { callTool } from '../calls/call.ts'
+import { recordableArgs } from '../calls/call-identity.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
 import { mayPassOver } from '../calls/own-failure.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, InDoubt } from '../errors.ts'
 import { type ExecutionContext, joined, runWithin } from '../runtime/execution-context.ts'
+import type { Session } from '../runtime/session.ts'
+import { errorIn } from '../thrown.ts'
 import { isTooLarge } from '../too-large.ts'
 import { NOTHING, type RunOutcome } from './outcome.ts'
 import { rollBackScope } from './roll-back-scope.ts'
@@ -27,7 +30,7 @@ interface Tried {
 }
 
 /**
- * Executes a saga and rolls its scope back on failure. Throws `invalid-saga`, `unknown-tool`, errors that halt the run, and errors for values too large to
+ * Executes a saga and rolls its scope back on failure. Throws `invalid-saga`, `unknown-tool` and `not-recordable` before anything runs, errors that halt the run, and errors for values too large to
  * record (RUN-196).
  */
 export async function carrySaga(
@@ -69,6 +72,8 @@ async function trySaga(
   const { session } = execution
   const groups = planSaga(steps, session.registry)
   const path = `${joined(execution.scope, name)}:${session.occurrence(execution.scope, `saga ${name}`) + 1}`
+  // Earlier releases judged the arguments of each step as it came.
+  if (session.history?.holdsWithin(path) !== true) mustBeRecordable(session, groups.flat())
   for (let tries = 1; ; tries += 1) {
     // A scope that was rolled back cannot be used again, so each attempt has its own.
     const scope = tries === 1 ? path : `${path}.${tries}`
@@ -85,6 +90,14 @@ async function trySaga(
     if (outcome.status !== 'COMPENSATED') return { result, tried }
     if (session.isNewIn(`${path}.${tries + 1}`))
       await pause(backoffMs(again.backoff, tries, Math.random()), session.signal)
+  }
+}
+
+/** Arguments that are too large are the failure of their step (RUN-196). Throws `not-recordable`. */
+function mustBeRecordable(session: Session, steps: readonly PlannedStep[]): void {
+  for (const { spec, args } of steps) {
+    const fault = errorIn(() => recordableArgs(session, spec, args))
+    if (fault !== undefined && !isTooLarge(fault)) throw fault
   }
 }
 

@@ -56,7 +56,7 @@ export async function waitFor(execution: ExecutionContext, waited: Waited): Prom
 async function endOfWait(execution: ExecutionContext, body: StartWait): Promise<Json> {
   const { session } = execution
   session.mustBeActive()
-  execution.branch?.signal.throwIfAborted()
+  signalAt(execution)?.throwIfAborted()
   const spec = toolSpec(
     { name: waitTool(body.name), input: undefined, takes: 'value', execute: () => null },
     { compensate: 'not-needed', dedupe: 'position' },
@@ -140,11 +140,12 @@ class Wait {
       isUnmade: () => !session.waitsOnly,
       fault: () => history.unknown(this.#identity),
       callers: this.#identity.execution.ancestors,
-      signal: undefined,
+      signal: signalAt(this.#identity.execution),
     }
     await order.hold(held).catch((fault) => {
       throw session.halt(fault)
     })
+    held.signal?.throwIfAborted()
     if (!session.waitsOnly) session.mustBeActive()
     return GIVEN_UP
   }

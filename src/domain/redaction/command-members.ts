@@ -39,6 +39,11 @@ const failure = (name: string): ValueMember[] => [
   text(`${name}/code`, NAME_MAX, 'error/code'),
   { path: [name, 'details'], form: 'any', as: ['error', 'details'] },
 ]
+const ABORTED: readonly ValueMember[] = [
+  text('aborted/error/message', MESSAGE_MAX),
+  text('aborted/error/code', NAME_MAX),
+  { path: ['aborted', 'error', 'details'], form: 'any' },
+]
 const SUPERSEDES = [text('supersedes/*/reason', REASON_MAX), text('supersedes/*/path', REASON_MAX)]
 const PLACE = ['scope', 'group', 'agent']
 const NONE: Members = { values: [], names: PLACE }
@@ -76,7 +81,7 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
   withdraw: { values: [text('comment', REASON_MAX)], names: [] },
   wait: { values: [], names: [...PLACE, 'name', 'schema'] },
   signal: { values: [any('payload')], names: [] },
-  compensate: { values: [text('reason', REASON_MAX)], names: PLACE },
+  compensate: { values: [text('reason', REASON_MAX), ...failure('error'), ...ABORTED], names: PLACE },
   reserve: { values: [], names: [...PLACE, 'provider', 'model'] },
   'settle-reservation': { values: [], names: modelOf('usage') },
   release: { values: [text('reason', SHORT_REASON_MAX)], names: [] },
@@ -95,7 +100,7 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
   },
   join: NONE,
   capture: { values: [], names: ['gap/server', 'definitions/server', 'definitions/tools'] },
-  complete: { values: [any('output')], names: [] },
+  complete: { values: [any('output'), ...ABORTED], names: [] },
   leave: { values: [text('error/message', LEFT_MAX)], names: [] },
   carry: NONE,
   fail: { values: failure('error'), names: [] },

@@ -7,8 +7,9 @@ const call = { id: 'a', name: 'b', arguments: { c: [1, null] } }
 
 test('what a model may say has no fault', () => {
   for (const message of [
-    {},
     { content: null },
+    { role: 'assistant' },
+    { role: 'assistant', content: null, refusal: undefined },
     { content: 'x', other: () => 1 },
     { toolCalls: [] },
     { toolCalls: [call], usage: { inputTokens: 0, outputTokens: 3 } },
@@ -22,6 +23,10 @@ test('a fault names its place', () => {
     [undefined, '/'],
     ['text', '/'],
     [[], '/'],
+    [{}, '/'],
+    [{ text: 'x' }, '/text'],
+    [{ role: 'assistant', content: '', choices: [] }, '/choices'],
+    [{ role: 'assistant', content: 'x', tool_calls: [{}] }, '/tool_calls'],
     [{ content: 7 }, '/content'],
     [{ toolCalls: {} }, '/toolCalls'],
     [{ toolCalls: [call, null] }, '/toolCalls/1'],
