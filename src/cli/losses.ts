@@ -47,7 +47,8 @@ async function acknowledgeAll(args: Arguments, reason: string): Promise<ExitCode
     throw usageFailure('--all: without --stream and --revision')
   if (has('every-tenant')) return acknowledgeEverywhere(args, reason)
   await using losses = await openLosses(args, 'admin', 'audit:read')
-  return acknowledgeOf(losses, args, reason)
+  // Awaited here: the ledger closes with this function.
+  return await acknowledgeOf(losses, args, reason)
 }
 
 /** In the logs of every tenant, and in the ledger's own. A token is of one tenant, so this needs the store itself. */

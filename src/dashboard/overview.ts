@@ -78,12 +78,15 @@ export async function readOverview(view: Asking, since: string | undefined): Pro
   return { rejections, refusals, failedCompensations, inDoubt, overdue, waiting, stuck, hasRuns, spend, readers }
 }
 
+/** Other failures concern the whole store, and so the page. */
+const OF_A_PART: ReadonlySet<string> = new Set(['index-building', 'view-behind', 'stream-damaged', 'archive-missing'])
+
 async function partOf<T>({ deps }: Asking, read: () => Promise<T>): Promise<Part<T>> {
   try {
     return { ok: true, value: await read() }
   } catch (error) {
     const known = deps.explainError(error)
-    if (known !== undefined) return { ok: false, why: known.detail }
+    if (known !== undefined && OF_A_PART.has(known.code)) return { ok: false, why: known.detail }
     if (error instanceof Refused)
       return { ok: false, why: `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.` }
     throw error

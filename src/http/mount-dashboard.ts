@@ -39,7 +39,7 @@ export function mountDashboard(app: OpenAPIHono<HttpEnv>, { deps, metrics }: Gat
     explain,
     explainError: (error) => {
       const known = problemOfError(error)
-      return known && { ...explain(known.code), detail: asSentence(known.detail) }
+      return known && { ...explain(known.code), code: known.code, detail: asSentence(known.detail) }
     },
   })
   const track = metrics.tracker('any', '/ui')
