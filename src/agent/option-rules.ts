@@ -22,7 +22,9 @@ const rule =
   (value) =>
     isFit(value) ? undefined : expected
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+/** An object with members; those of a list or a map are no options. */
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && ![Array, Map, Set].some((other) => value instanceof other)
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 const isFrom = (least: number, value: unknown): boolean => typeof value === 'number' && value >= least
 
@@ -103,7 +105,7 @@ export function either(expected: string, ...rules: readonly Rule[]): Rule {
 /** An object with nested options; an error in it names the nested option. */
 export function group<Options>(rules: OptionRules<Options>, needed: readonly (keyof Options & string)[] = []): Rule {
   return (value) => {
-    if (!isObject(value) || Array.isArray(value)) return 'an object'
+    if (!isObject(value)) return 'an object'
     const fault = faultIn(value, rules as Rules) ?? missingIn(value, rules as Rules, needed)
     return fault && { inside: fault.message }
   }
@@ -168,6 +170,8 @@ export function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value) && value.length > 0)
     return `a list of ${shown(value.find((each) => typeof each !== 'string') ?? value[0])}`
-  if (isObject(value)) return Array.isArray(value) ? 'a list' : 'an object'
+  if (Array.isArray(value)) return 'a list'
+  if (value instanceof Map || value instanceof Set) return `a ${value.constructor.name}`
+  if (isObject(value)) return 'an object'
   return (typeof value === 'string' ? JSON.stringify(value) : String(value)).slice(0, SHOWN_MAX_CHARS)
 }

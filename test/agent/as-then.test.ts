@@ -5,7 +5,7 @@ import { agent } from '../../src/agent/loop/agent.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { within } from '../support/within.ts'
-import { HOMES, rejection } from './homes.ts'
+import { HOMES, rejection, type TestHome } from './homes.ts'
 
 const SAFE = { onUnknown: 'retry', compensate: 'not-needed' } as const
 const OPTIONS = { id: 'x', name: 'x', input: null } as const
@@ -23,6 +23,30 @@ function working(cs: Countersign, at?: (i: number) => unknown) {
   return async (seen: { n: number }): Promise<void> => {
     for (let i = 0; i < 30; i += 1) seen.n = await work(i)
   }
+}
+
+/** A process dies once it has begun to undo the run, and the next one comes to its end. */
+async function diedAsUndone(
+  home: TestHome,
+  bodyOf: (cs: Countersign, isFirst: boolean) => (run: Run<null>) => Promise<never>,
+): Promise<void> {
+  const died = Promise.withResolvers<void>()
+  let isDead = false
+  const mortal = home.process((connection) => ({
+    ...connection,
+    execute: async (...asked) => {
+      if (isDead) return hangs()
+      const reply = await connection.execute(...asked)
+      isDead ||= asked[1].kind === 'compensate'
+      if (isDead) died.resolve()
+      return isDead ? hangs() : reply
+    },
+  }))
+  mortal.run(OPTIONS, bodyOf(mortal, true)).catch(died.reject)
+  await within(died.promise)
+  home.clock.nowMs += LONG
+  const next = home.process()
+  await within(rejection(next.run(OPTIONS, bodyOf(next, false))))
 }
 
 for (const { name, open } of HOMES) {
@@ -140,22 +164,26 @@ for (const { name, open } of HOMES) {
     async () => {
       await using home = await open()
       const bodyOf = (cs: Countersign, begun?: () => void) => {
-        const wait = (): Promise<number> => {
+        const wait = (): Promise<never> => {
           begun?.()
-          return new Promise((resolve) => setTimeout(resolve, 30, 1))
+          return hangs()
         }
         const slow = cs.tool(wait, { name: 'slow', ...SAFE })
         return async (run: Run<null>): Promise<never> => {
           cs.run({ name: 'c', input: null }, () => slow()).catch(() => undefined)
           cs.saga([{ tool: slow, args: [] }] as never).catch(() => undefined)
-          await run.uuid()
           await isBegun
+          await run.uuid()
           throw new TypeError('the end')
         }
       }
       const { promise: isBegun, resolve } = Promise.withResolvers<void>()
-      const cs = home.process()
-      await rejection(cs.run(OPTIONS, bodyOf(cs, resolve)))
+      let begun = 0
+      const countBegun = (): void => {
+        begun += 1
+        if (begun === 2) resolve()
+      }
+      await diedAsUndone(home, (cs, isFirst) => bodyOf(cs, isFirst ? countBegun : undefined))
       const again = home.process((connection) => ({ ...connection, [Symbol.asyncDispose]: async () => {} }))
       assert.is(told((await again.replay('x', bodyOf(again))).error), 'TypeError: the end')
       await within(again.close(), 'the close')
@@ -208,23 +236,7 @@ for (const { name, open } of HOMES) {
           }
         }
         const { promise: isBegun, resolve } = Promise.withResolvers<void>()
-        const died = Promise.withResolvers<void>()
-        let isDead = false
-        const mortal = home.process((connection) => ({
-          ...connection,
-          execute: async (...asked) => {
-            if (isDead) return hangs()
-            const reply = await connection.execute(...asked)
-            isDead = asked[1].kind === 'compensate'
-            if (isDead) died.resolve()
-            return isDead ? hangs() : reply
-          },
-        }))
-        mortal.run(OPTIONS, bodyOf(mortal, resolve)).catch(died.reject)
-        await within(died.promise)
-        home.clock.nowMs += LONG
-        const next = home.process()
-        await within(rejection(next.run(OPTIONS, bodyOf(next))))
+        await diedAsUndone(home, (cs, isFirst) => bodyOf(cs, isFirst ? resolve : undefined))
         const again = home.process()
         const { error } = await within(again.replay('x', bodyOf(again)))
         assert.is(told(error), 'TypeError: the end')

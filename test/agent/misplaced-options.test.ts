@@ -7,6 +7,7 @@ import type { LedgerError } from '../../src/client/errors.ts'
 import { codeOf, HOMES, rejection } from './homes.ts'
 
 const openHome = (HOMES[0] as (typeof HOMES)[number]).open
+const codeIs = (code: string) => (error: unknown) => codeOf(error) === code
 const misplaced = suite('misplaced options')
 
 misplaced('A566 the function of a run is a function, and its options come before it (RUN-163, RUN-267)', async () => {
@@ -62,17 +63,24 @@ misplaced('A627 what a method does not take has a code and says what it takes (R
     }
     const { signal } = new AbortController()
     for (const [asked, code] of [
-      [cs.replay({} as never, one), 'invalid-option'],
-      [cs.replay({ file: 1 } as never, one), 'invalid-option'],
-      [cs.replay(null as never, one), 'invalid-option'],
-      [cs.replay(Symbol('r') as never, one), 'invalid-option'],
-      [cs.run({ name: 'a', id: Symbol('a') as never }, one), 'invalid-option'],
-      [cs.run({ name: Symbol('a') as never }, one), 'invalid-option'],
-      [cs.run({ name: 'a', judge: null as never }, one), 'invalid-judge'],
-      [first(cs.tail({ types: [1] as never, signal })), 'invalid-option'],
-      [first(cs.export(7 as never)), 'invalid-option'],
+      [() => cs.replay({} as never, one), 'invalid-option'],
+      [() => cs.replay({ file: 1 } as never, one), 'invalid-option'],
+      [() => cs.replay(null as never, one), 'invalid-option'],
+      [() => cs.replay(Symbol('r') as never, one), 'invalid-option'],
+      [() => cs.run({ name: 'a', id: Symbol('a') as never }, one), 'invalid-option'],
+      [() => cs.run({ name: Symbol('a') as never }, one), 'invalid-option'],
+      [() => cs.run({ name: 'a', judge: null as never }, one), 'invalid-judge'],
+      [() => cs.run({ name: 'a', policy: new Map() as never }, one), 'invalid-option'],
+      [() => cs.run({ name: 'a', budget: new Map() as never }, one), 'invalid-option'],
+      [() => cs.run({ name: 'a', policy: [] as never }, one), 'invalid-option'],
+      [() => cs.run([] as never, one), 'invalid-option'],
+      [() => cs.run({ name: 'a' }, (run) => run.scope('s', undefined as never)), 'invalid-option'],
+      [() => first(cs.tail({ types: [1] as never, signal })), 'invalid-option'],
+      [() => first(cs.export(7 as never)), 'invalid-option'],
     ] as const)
-      assert.is(codeOf(await rejection(asked)), code)
+      assert.is(codeOf(await rejection(asked())), code)
+    for (const options of [{ approve: new Map() }, { parameters: [] }])
+      assert.throws(() => cs.tool({ name: 'a', execute: one, ...options } as never), codeIs('invalid-option'))
     const nowhere = (await rejection(first(cs.export('nope')))) as LedgerError
     assert.is(nowhere.problem.code, 'run-not-found')
     const misspelt = (await rejection(cs.run({ name: 'a', policy: { suspct: 'hold' } as never }, one))) as Error

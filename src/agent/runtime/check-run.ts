@@ -1,6 +1,6 @@
 /** @module Validation rules for the options of a run, applied when it is started. */
 
-import { NAME_MAX_CHARS, TAGS_MAX } from '../../../schemas/value-forms.ts'
+import { NAME_MAX_CHARS, SCOPE_MAX_CHARS, TAGS_MAX } from '../../../schemas/value-forms.ts'
 import { LEASE } from '../calls/check-tool.ts'
 import type { ToolOptions } from '../calls/tool-options.ts'
 import { AgentError } from '../errors.ts'
@@ -97,6 +97,12 @@ export function checkOnce(fn: unknown, options: unknown): void {
 /** Validates the options of `run.once`, `run.now` and `run.uuid`. Throws `invalid-option`. */
 export function checkValue(method: string, options: unknown = {}): void {
   checkOptions(`run.${method}`, options, VALUE)
+}
+
+/** Validates the name and the function of a scope. Throws `invalid-option`. */
+export function checkScope(name: unknown, fn: unknown): void {
+  checkName('scope', name, SCOPE_MAX_CHARS)
+  checkOptions('run.scope', { fn }, { fn: callable }, ['fn'])
 }
 
 /** Validates the name of a value, a patch or a scope; `most` is its maximum length in characters. Throws `invalid-option`. */

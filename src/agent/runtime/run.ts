@@ -1,6 +1,6 @@
 /** @module The `Run` object that a run's body receives: explicit calls, recorded values, and scopes. */
 import type { Json } from '../../../schemas/json.ts'
-import { NAME_MAX_CHARS, SCOPE_MAX_CHARS } from '../../../schemas/value-forms.ts'
+import { NAME_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import { callTool } from '../calls/call.ts'
 import type { Recorded } from '../calls/recorded-type.ts'
 import type { DefinedTool, FunctionTool, ToolOptions } from '../calls/tool-options.ts'
@@ -19,7 +19,7 @@ import { carrySaga, type SagaOptions } from '../saga/saga.ts'
 import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
 import { type Until, type WaitOptions, waitFor } from '../waits/wait-for.ts'
-import { checkName, checkOnce, checkSagaOptions, checkValue } from './check-run.ts'
+import { checkName, checkOnce, checkSagaOptions, checkScope, checkValue } from './check-run.ts'
 import type { Reads } from './connection.ts'
 import { currentExecution, type ExecutionContext, runWithin, signalAt } from './execution-context.ts'
 import type { RunBudget, RunCall } from './read-types.ts'
@@ -173,7 +173,7 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
       await waitFor(here(), { until })
     },
     scope: async <T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>> => {
-      checkName('scope', name, SCOPE_MAX_CHARS)
+      checkScope(name, fn)
       const inner = { ...here(), scope: scopeBelow(here(), name) }
       return await runWithin(inner, () => fn(runOf(inner, input)))
     },
