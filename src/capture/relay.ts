@@ -297,7 +297,7 @@ export class Relay {
         // Not awaited: later calls do not wait for a person.
         return this.#track(this.#askPerson(line, { key, held, route, approval, text }))
       }
-      return this.#refuseHeld({ key, held, route }, lineOf(held.call, admission))
+      return this.#refuseHeld({ key, held, route }, this.#lineOf(held.call, admission))
     }
     await before
     const { definitions } = this.#parts
@@ -318,8 +318,14 @@ export class Relay {
     if (asked.kind === 'answer') return this.#refuseHeld(of, asked.line)
     if (asked.kind === 'waits' || over.signal.aborted) return this.#refuseHeld(of, textResult(call.id, text))
     const admission = await this.#admitted(call, route)
-    if (admission.kind !== 'forward') return this.#refuseHeld(of, lineOf(call, admission))
+    if (admission.kind !== 'forward') return this.#refuseHeld(of, this.#lineOf(call, admission))
     await this.#decided(line, { ...of, admission, before: Promise.resolve() })
+  }
+
+  /** Once the session is over, its run has ended too, which is not the reason to tell. */
+  #lineOf(call: ToolCall, admission: NotForwarded): string {
+    if (admission.kind === 'recorded') return resultLine(call.id, admission.result)
+    return textResult(call.id, this.#over === undefined ? admission.text : notForwarded(call, this.#over))
   }
 
   async #refuseHeld({ key, held, route }: Pick<Decided, 'key' | 'held' | 'route'>, line: string): Promise<void> {
@@ -341,7 +347,7 @@ export class Relay {
     await this.#parts.calls.settle(ticket, {
       error: { message: `not forwarded: ${why}`.slice(0, 1_024), code: 'not-forwarded' },
     })
-    if (cancelled === undefined) await toHost([textResult(call.id, `Not run: ${why}. ${call.tool} was not forwarded.`)])
+    if (cancelled === undefined) await toHost([textResult(call.id, notForwarded(call, why))])
   }
 
   async #answered({ parts, message }: Framed, answered: readonly Answered[], toHost: Write): Promise<void> {
@@ -416,8 +422,8 @@ function underWay(id: RequestId): Extract<HostLine, { kind: 'refused' }> {
 
 type NotForwarded = Exclude<Admission, { kind: 'forward' }>
 
-function lineOf({ id }: ToolCall, admission: NotForwarded): string {
-  return admission.kind === 'recorded' ? resultLine(id, admission.result) : textResult(id, admission.text)
+function notForwarded({ tool }: ToolCall, why: string): string {
+  return `Not run: ${why}. ${tool} was not forwarded.`
 }
 
 /** An answer with `isError` is a result: the tool ran and reports that it failed. A protocol error is a failure. */

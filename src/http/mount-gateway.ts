@@ -4,7 +4,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { WRITE_NAMED_RUNS } from '../access/access.ts'
 import { accessRefusal } from '../access/check-access.ts'
-import { CLOSED_BY_US } from '../capture/gateway/who-left.ts'
+import { CLOSED_BY_US } from '../resources/linked-signal.ts'
 import type { Principal } from '../signing/tokens.ts'
 import type { ModelGateway } from './app-deps.ts'
 import { holdBody, readBytes } from './body.ts'

@@ -50,3 +50,6 @@ function followEach(signals: readonly AbortSignal[], weak: WeakRef<AbortControll
 function leaveAll(leaving: readonly Leave[]): void {
   for (const leave of leaving) leave()
 }
+
+/** The reason of a signal of a peer's leaving, where this process closed the connection as it ended. */
+export const CLOSED_BY_US = 'closed-by-us'

@@ -269,6 +269,16 @@ relay(
   },
 )
 
+relay('a call that comes as the session ends is told its end, not that of the run (CAP-4)', async () => {
+  await using rig = await captureRig()
+  await rig.call(1, 'charge')
+  await rig.server(answer(1))
+  await rig.relay.serverGone('the server was ended by SIGKILL')
+  await rig.run.end()
+  await rig.call(2, 'charge')
+  assert.match(textOf(await rig.answered(2)), /Not run: the server was ended by SIGKILL/)
+})
+
 relay('the same id twice at once is one call; ids of different types are two (CAP-2)', async () => {
   await using rig = await captureRig()
   await rig.call(1, 'a')

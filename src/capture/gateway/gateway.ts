@@ -243,6 +243,7 @@ const STATUS: Readonly<Record<string, number>> = {
   'budget-exceeded': 429,
   'value-too-large': 413,
   'redaction-too-large': 413,
+  'refusals-exhausted': 429,
 }
 
 function refused({ code, detail }: Problem, runId: string): GatewayError {

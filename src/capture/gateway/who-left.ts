@@ -1,7 +1,6 @@
 /** @module Which side ended the connection of a client: the client, or this process as it shuts down. Pure. */
 
-/** The reason with which `gone` is aborted when the process closes the connection. */
-export const CLOSED_BY_US = 'closed-by-us'
+import { CLOSED_BY_US } from '../../resources/linked-signal.ts'
 
 export function leftCode(gone: AbortSignal): 'client-gone' | 'gateway-ended' {
   return gone.reason === CLOSED_BY_US ? 'gateway-ended' : 'client-gone'

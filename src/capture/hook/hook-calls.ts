@@ -10,7 +10,7 @@ import { jsonDigest } from '../../signing/digests.ts'
 import { type Admission, CallRecord } from '../call-record.ts'
 import { type Effects, ruleOf } from '../effects.ts'
 import type { Secrets } from '../recorded-form.ts'
-import { type Desk, ledgerAway, openElsewhere } from '../texts.ts'
+import { type Desk, ledgerAway, openElsewhere, reasonOfError } from '../texts.ts'
 import type { Outcome, Ticket } from '../ticket.ts'
 import type { HookDecision } from './hook-answer.ts'
 import type { HookCall, HookHost } from './hook-input.ts'
@@ -75,12 +75,17 @@ export class HookCalls {
     const { notes, say, effects, host } = this.#options
     const noted = this.#noteOf(call)
     if (noted === undefined) return this.#observed(call, outcome)
-    const { runId, callId, fence } = noted.note
+    const { runId, callId, fence, what } = noted.note
+    const isOther = typeof what === 'string' && what !== whatItDoes(inBoth(call))
     const calls = this.#recordAt({ id: String(runId), ready: async () => String(runId) })
     const claim = { callId: String(callId), fence: Number(fence), leaseMs: LEASE_MS }
-    const settled = await calls.settle({ tool: call.tool, reserve: ruleOf(effects, call.tool).price, claim }, outcome)
+    const settled = await calls.settle(
+      { tool: call.tool, reserve: ruleOf(effects, call.tool).price, claim },
+      isOther ? RUN_OTHERWISE : outcome,
+    )
     if (settled.recorded) notes.remove('call', noted.name)
     else say(`${settled.text.replace(', so the answer is held back', '')} (${host})`)
+    if (isOther) await this.#observed({ ...call, id: undefined }, outcome)
   }
 
   /** Records the run at the start of a session. */
@@ -104,12 +109,12 @@ export class HookCalls {
           callId,
           body: { fence, ...(isKeptBack ? { error: NOT_RUN } : { unknown: { reason } }) },
         })
-        .catch((error: unknown) => say(`the call ${callId} could not be settled: ${String(error)}`))
+        .catch((error: unknown) => say(`the call ${callId} could not be settled: ${reasonOfError(error)}`))
     notes.forget()
     if (!this.#run.isOwn) return
     await client
       .execute(this.#run.id, { kind: 'complete', body: {} })
-      .catch((error: unknown) => say(`the run ${this.#run.id} stays open: ${String(error)}`))
+      .catch((error: unknown) => say(`the run ${this.#run.id} stays open: ${reasonOfError(error)}`))
   }
 
   /** Retries until the decision is final, because an approval may be granted in the meantime. */
@@ -162,7 +167,10 @@ export class HookCalls {
     const { notes } = this.#options
     if (claim === undefined) return
     const { callId, fence } = claim
-    notes.write('call', this.#freeName(call), { key: key.name, runId: this.#run.id, callId, fence })
+    notes.write('call', this.#freeName(call), {
+      ...{ key: key.name, runId: this.#run.id, callId, fence },
+      what: whatItDoes(inBoth(call)),
+    })
     notes.remove('approval', whatItDoes(call))
   }
 
@@ -256,6 +264,13 @@ interface CallKey {
 const NOT_RUN = {
   message: 'not run: the hook denied it, since the ledger gave no answer in time',
   code: 'not-forwarded',
+}
+
+const RUN_OTHERWISE: Outcome = {
+  error: {
+    message: 'the host ran the call with other arguments, and that is recorded as a call of its own',
+    code: 'other-arguments',
+  },
 }
 
 function late(tool: string, whenAway: HookOptions['whenAway']): Admission {

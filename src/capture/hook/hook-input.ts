@@ -67,6 +67,8 @@ export function readHookInput(bytes: Buffer): HookInput {
   const strict = parseStrictJson(bytes, { maxBytes: bytes.byteLength, maxDepth: DEPTH_MAX, maxKeys: KEYS_MAX })
   const value = strict.ok ? strict.value : looseValue(bytes)
   if (!isJsonObject(value)) return { kind: 'unreadable', message: 'the input of the hook is not a JSON object' }
+  if (!strict.ok && strict.error.code === 'json-duplicate-key' && strict.error.pointer === '/hook_event_name')
+    return { kind: 'unreadable', message: 'the input of the hook names two events in hook_event_name' }
   const event = value.hook_event_name
   if (typeof event !== 'string')
     return { kind: 'unreadable', message: 'the input of the hook names no hook_event_name' }

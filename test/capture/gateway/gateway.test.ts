@@ -355,4 +355,16 @@ gateway(
   },
 )
 
+gateway('a run that was refused too often answers 429 refusals_exhausted (CAP-23)', async () => {
+  await using rig = await gatewayRig({ file: { budget: { tokens: 10 } } })
+  const codes = new Set<string>()
+  for (let count = 0; count < 25; count += 1) {
+    const { status, text } = await read(rig, CHAT_PATH, ASK)
+    assert.is(status, 429)
+    codes.add(String(fieldsIn(fieldsIn(JSON.parse(text)).error).code))
+  }
+  assert.equal([...codes], ['budget_exceeded', 'refusals_exhausted'])
+  assert.is(rig.received.length, 0)
+})
+
 gateway.run()

@@ -290,6 +290,29 @@ hookCalls(
   },
 )
 
+hookCalls(
+  'a call that the host ran with other arguments is recorded with those, and the announced one as not run so (CAP-37)',
+  async () => {
+    await using at = await rig()
+    await at.hook().before(bash('t1', 'ls'))
+    await at.hook().after(bash('t1', 'rm -r x'), OK)
+    assert.equal(
+      (await at.recorded()).map(({ status, args, error, result }) => [status, args, error ?? result]),
+      [
+        [
+          'failed',
+          { command: 'ls' },
+          {
+            message: 'the host ran the call with other arguments, and that is recorded as a call of its own',
+            code: 'other-arguments',
+          },
+        ],
+        ['succeeded', { command: 'rm -r x' }, { observed: 'late', answer: OK.result }],
+      ],
+    )
+  },
+)
+
 hookCalls('no secret of the environment and no bytes of an image are recorded (CAP-36)', async () => {
   await using at = await rig()
   const secrets = [['API_KEY', 'hunter2hunter2']] as const

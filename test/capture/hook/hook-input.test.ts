@@ -145,4 +145,14 @@ hookInput('a session of any name has a run of its own (CAP-36)', () => {
   assert.is(new Set(odd).size, odd.length)
 })
 
+hookInput('an input that names two events is a no, whichever a host would take (CAP-35)', () => {
+  for (const [one, two] of [
+    ['PreToolUse', 'PostToolUse'],
+    ['PostToolUse', 'PreToolUse'],
+  ]) {
+    const text = `{"session_id":"s","hook_event_name":"${one}","tool_name":"Bash","hook_event_name":"${two}"}`
+    assert.is(readHookInput(Buffer.from(text)).kind, 'unreadable')
+  }
+})
+
 hookInput.run()
