@@ -1,7 +1,9 @@
 /** @module The data of the overview: each part is queried separately and with few rows, so that a failing part does not affect the others. */
 import type { JsonObject } from '../../schemas/json.ts'
+import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import type { RunListFilter } from '../ledger/ledger.ts'
+import { DamagedStreamError } from '../ledger/read/verified-events.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { DerivedFileRenewedError } from '../store/derived-file.ts'
 import { textIn } from './item-members.ts'
@@ -88,6 +90,9 @@ async function partOf<T>(read: () => Promise<T>): Promise<Part<T>> {
     if (error instanceof DerivedFileRenewedError) return { ok: false, why: MADE_ANEW }
     if (error instanceof IndexBuildingError || error instanceof ViewBehindError || error instanceof Refused)
       return { ok: false, why: `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.` }
+    // Says nothing of the other parts.
+    if (error instanceof DamagedIndexError || error instanceof DamagedStreamError)
+      return { ok: false, why: `An event is lost or damaged: ${error.message}.` }
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { DamagedIndexError } from '../../src/ledger/audit/audit-reads.ts'
 import { IndexBuildingError } from '../../src/ledger/audit/index-building.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { seedDashboard, seedWaiting } from '../support/dashboard-seed.ts'
@@ -68,6 +69,19 @@ test('a period narrows what was refused and spent, and says so in what it leads 
   assert.match(card(html, 'Who spent what?'), /Nothing was spent/)
   assert.match(card(await olga.html('/ui/overview'), 'Who spent what?'), /writer/)
   assert.is((await olga.get('/ui/overview?period=2d')).status, 400)
+})
+
+test('a part whose index names an event that the store has lost says so, and the others answer (LOG-107, A643)', async () => {
+  const lost = () => Promise.reject(new DamagedIndexError('run-default.claim-2291', 23))
+  await using edge = await seeded((ledger) =>
+    ledger.audit ? { ...ledger, audit: { ...ledger.audit, ask: lost } } : ledger,
+  )
+  const html = await (await signedIn(edge)).html('/ui/overview?period=all')
+  assert.match(
+    card(html, 'What was refused, and why?'),
+    /An event is lost or damaged: run-default\.claim-2291 @ 23 is in the index and not in the store/,
+  )
+  assert.match(card(html, 'What is in doubt, overdue or waiting?'), /claim-2293/)
 })
 
 test('while the index is being made its parts say how far it is, and the others answer all the same', async () => {
