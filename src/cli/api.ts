@@ -113,8 +113,7 @@ async function offlineApi(settings: Settings, tenant: string, { size, ...how }: 
   }
   const opened = await openReadingLedger(settings, { onRead, asOf, onLeftAside, ...how })
   const { fetch, token } = await applicationOver(opened, tenant)
-  // A file that turned out to be damaged is made anew under the request, which is then repeated.
-  const transport = { url: 'http://localhost', token, retries: 1, fetch, timeoutMs: NO_LIMIT_MS }
+  const transport = { url: 'http://localhost', token, retries: 0, fetch, timeoutMs: NO_LIMIT_MS }
   return apiOver(
     transport,
     async () => {

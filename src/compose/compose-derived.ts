@@ -80,7 +80,7 @@ export function auditForReading(options: ReadingFilesOptions): AuditIndex {
     read: readSqliteAudit,
     reached: (index) => index.progress(),
     isLarge: true,
-    unasked: { progress: () => undefined },
+    unasked: { progress: () => undefined, size: () => 0 },
   })
 }
 
