@@ -308,6 +308,7 @@ export type StoreReader = Disposable &
     | 'missingPositions'
     | 'missingEnd'
     | 'attested'
+    | 'countEvents'
     | 'noteWith'
     | 'head'
     | 'recordAt'

@@ -8,7 +8,7 @@ import { parseNote } from '../../merkle/signed-note.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type EventStore, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
-import type { LogStore } from '../../store/log-store.ts'
+import type { LeafRow, LogStore } from '../../store/log-store.ts'
 import { sealFaults } from '../read/record-seal.ts'
 import { LOST_EVENT_ID } from './acknowledgements.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
@@ -209,8 +209,8 @@ async function lostInside(
   missing: readonly Position[],
 ): Promise<LostTail | undefined> {
   const progress = logStore.progress()
-  const acknowledged = (tenant: string) => projection.acknowledged(tenant)
-  const lost = await lostWithin({ store, logStore, acknowledged }, missing)
+  const isAcknowledged = async ({ tenant, index }: LeafRow) => (await projection.acknowledged(tenant)).leaves.has(index)
+  const lost = await lostWithin({ store, logStore, isAcknowledged }, missing)
   if (progress === undefined || lost.length === 0) return undefined
   const logs = lost.flatMap((leaf) => stoppedAt(logStore.log(leaf.tenant), leaf))
   return { lost, batch: { logs, streams: [], leaves: [], tiles: [], progress } }

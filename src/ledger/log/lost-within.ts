@@ -2,18 +2,18 @@
  * @module Finds events that the store has lost among those that the logs have followed, although it still holds the last of them: the end of a run, or a
  * whole run, that somebody deleted while no ledger ran (LOG-46).
  */
-import type { EventStore, Position } from '../../store/event-store.ts'
+import type { Position, StoreReader } from '../../store/event-store.ts'
 import type { LeafRow, LogRow, LogStore } from '../../store/log-store.ts'
-import type { OnRecord } from './acknowledgements.ts'
 import { holdsLeaf, leafAt } from './log-stops.ts'
 
 /** Number of leaves whose events are counted at once. */
 const LEAVES_AT_ONCE = 4_096
 
 export interface LostWithinDeps {
-  readonly store: Pick<EventStore, 'comparePositions' | 'countEvents' | 'readAll' | 'readStream'>
+  readonly store: Pick<StoreReader, 'comparePositions' | 'countEvents' | 'readAll' | 'readStream'>
   readonly logStore: Pick<LogStore, 'leaf' | 'leaves' | 'logs' | 'tile'>
-  readonly acknowledged: (tenant: string) => Promise<OnRecord>
+  /** Whether the event of a leaf is acknowledged as lost. */
+  readonly isAcknowledged: (leaf: LeafRow) => Promise<boolean> | boolean
 }
 
 /** The first such event of each log that is not stopped. `missing`: the first positions without a record, of a store with dense positions. */
@@ -53,12 +53,11 @@ async function firstUncounted(deps: LostWithinDeps, { tenant, size }: LogRow): P
 
 /** The first of these leaves of one log whose event the store does not have, and whose loss is not acknowledged. */
 async function firstLost(
-  { store, logStore, acknowledged }: LostWithinDeps,
+  { store, logStore, isAcknowledged }: LostWithinDeps,
   leaves: readonly LeafRow[],
 ): Promise<LeafRow | undefined> {
   for (const leaf of leaves) {
-    const isKnown = (await acknowledged(leaf.tenant)).leaves.has(leaf.index)
-    if (!isKnown && !(await holdsLeaf({ store, logStore }, leaf.tenant, leaf.index))) return leaf
+    if (!(await isAcknowledged(leaf)) && !(await holdsLeaf({ store, logStore }, leaf.tenant, leaf.index))) return leaf
   }
   return undefined
 }
