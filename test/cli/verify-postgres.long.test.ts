@@ -124,6 +124,22 @@ test('an event that log.db knows is gone from PostgreSQL, with the note of its g
   }
 })
 
+test('every note was taken out of its row, so that each group looks like one of an earlier build: beside log.db, which has seen notes, that is TAMPERED (STR-44, A646)', async () => {
+  const url = await newPostgresUrl()
+  using folder = tempFolder()
+  const [data, keys] = [folder.file('data'), folder.file('keys.json')]
+  assert.is((await countersign(['keys', 'create', '--keys', keys])).code, 0)
+  await fill(data, url, keys)
+  const verified = () => runInProcess(['verify', url, '--keys', keys, '--data', data])
+  assert.is((await verified()).code, 0)
+  await using client = await owner(url)
+  await client.query('SET session_replication_role = replica')
+  await client.query(`UPDATE ${schemaOf(url)}.event_groups SET writer = NULL, opens = false, note = NULL, seal = NULL`)
+  const { code, stdout } = await verified()
+  assert.is(code, 1, stdout)
+  assert.match(stdout, /TAMPERED +group-notes +every note of a writer is gone/)
+})
+
 test('a store on PostgreSQL whose protection was altered is never VERIFIED, though every event is whole: verify and status name it, a start refuses it (STR-31, A320)', async () => {
   const url = await newPostgresUrl()
   using folder = tempFolder()
