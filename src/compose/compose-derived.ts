@@ -11,8 +11,15 @@ import { runListReached } from '../ledger/read/run-list-projection.ts'
 import { isStillStored, type SeenRecord } from '../ledger/read/seen-record.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
-import { type DerivedFile, type DerivedFileOptions, type FileGuard, NOT_AUTHENTIC } from '../store/derived-file.ts'
+import {
+  type DerivedFile,
+  type DerivedFileOptions,
+  DerivedFileRenewedError,
+  type FileGuard,
+  NOT_AUTHENTIC,
+} from '../store/derived-file.ts'
 import type { EventStore, Position } from '../store/event-store.ts'
+import { isDamage } from '../store/sqlite/disposable-file.ts'
 import { dataFolderLock, describeOwner } from '../store/sqlite/owner-lock.ts'
 import type { ReadFile } from '../store/sqlite/read-file.ts'
 import { readRest, restState } from '../store/sqlite/rest-file.ts'
@@ -73,7 +80,7 @@ export function auditForReading(options: ReadingFilesOptions): AuditIndex {
     read: readSqliteAudit,
     reached: (index) => index.progress(),
     isLarge: true,
-    unasked: { progress: () => undefined },
+    unasked: { progress: () => undefined, size: () => 0 },
   })
 }
 
@@ -96,8 +103,9 @@ function checked<T extends DerivedFile & Checked>(options: ReadingFilesOptions, 
   const listeners = new Set<() => void>()
   let opening: Promise<T> | undefined
   let opened: T | undefined
+  let used = options
   const open = async (): Promise<T> => {
-    opened = await prepared(options, kind)
+    opened = await prepared(used, kind)
     for (const listener of listeners) opened.onRenewed(listener)
     return opened
   }
@@ -116,14 +124,32 @@ function checked<T extends DerivedFile & Checked>(options: ReadingFilesOptions, 
     },
     [Symbol.dispose]: () => opened?.[Symbol.dispose](),
   }
+  /** Its rows were checked, but not what SQLite makes of them; from here on the file is made from the store. */
+  const leftAside = (error: unknown): never => {
+    if (!isDamage(error)) throw error
+    const reason = reasonOf(error)
+    opened?.[Symbol.dispose]()
+    ;[opened, opening, used] = [undefined, undefined, { ...options, path: undefined, take: undefined }]
+    options.onLeftAside(`${kind.name} is damaged (${reason})`)
+    for (const listener of [...listeners]) listener()
+    throw new DerivedFileRenewedError({ file: options.path ?? kind.name, reason })
+  }
   return new Proxy({} as T, {
-    get: (_, name) => own[name] ?? memberOf(opened ?? kind.unasked, name),
+    get: (_, name) => own[name] ?? memberOf(opened ?? kind.unasked, name, leftAside),
   })
 }
 
-function memberOf(file: object, name: string | symbol): unknown {
+function memberOf(file: object, name: string | symbol, onError: (error: unknown) => never): unknown {
   const value: unknown = Reflect.get(file, name)
-  return typeof value === 'function' ? value.bind(file) : value
+  if (typeof value !== 'function') return value
+  return (...args: readonly unknown[]): unknown => {
+    try {
+      const done: unknown = Reflect.apply(value, file, args)
+      return done instanceof Promise ? done.catch(onError) : done
+    } catch (error) {
+      return onError(error)
+    }
+  }
 }
 
 async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOptions, kind: Kind<T>): Promise<T> {

@@ -10,6 +10,7 @@ import { unexplained } from '../ledger/log/acknowledged-positions.ts'
 import { lateEvent } from '../ledger/log/late-events.ts'
 import { gapLoss, headKnownBy, holeLosses, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
 import { endOf, isPutBack, leafAt, MISSING } from '../ledger/log/log-stops.ts'
+import { lostWithin } from '../ledger/log/lost-within.ts'
 import type { KnownHead, LossesOfTenant } from '../ledger/log/tenant-logs.ts'
 import { expectedAlone } from '../ledger/read/record-seal.ts'
 import type { Settings } from '../settings/config.ts'
@@ -92,11 +93,11 @@ export async function openLogAtRest(folder: string, keys: LedgerKeys): Promise<L
 
 type Logs = Pick<
   LogStore,
-  'log' | 'logs' | 'leaf' | 'leafPlaces' | 'stoppedLogs' | 'holedLogs' | 'stream' | 'progress' | 'tile'
+  'log' | 'logs' | 'leaf' | 'leaves' | 'leafPlaces' | 'stoppedLogs' | 'holedLogs' | 'stream' | 'progress' | 'tile'
 >
 type StopReader = Pick<
   StoreReader,
-  'attested' | 'comparePositions' | 'densePositions' | 'readAll' | 'readStream' | 'recordAt'
+  'countEvents' | 'attested' | 'comparePositions' | 'densePositions' | 'readAll' | 'readStream' | 'recordAt'
 >
 
 function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readonly close: () => void }): LogAtRest {
@@ -124,6 +125,9 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
         return [...(stop === undefined ? [] : [stop]), ...ofStore, ...own, ...(holes.get(tenant) ?? [])]
       }
       const unsound = await unsoundBehind(store, logs, isSound)
+      const isAcknowledged = acknowledgedIn(logs)
+      for (const { tenant, stream, revision } of await lostWithin({ store, logStore: logs, isAcknowledged }, []))
+        stops.set(tenant, { scope: 'run', code: MISSING, stream, revision })
       const isOneLate = (await lateEvent({ store, logStore: logs }, isSound)) !== undefined
       return { losses, isPutBack: oneExists || isOneBack || isOneLate }
     },

@@ -60,5 +60,7 @@ export interface DashboardDeps {
   readonly api: (c: DashboardContext, path: string, token: string) => Response | Promise<Response>
   readonly explain: (code: string) => Explained
   /** A temporary failure or damage of the store, as the API answers it; undefined for a defect. `detail` is a sentence. */
-  readonly explainError: (error: unknown) => (Explained & { readonly code: string; readonly detail: string }) | undefined
+  readonly explainError: (
+    error: unknown,
+  ) => (Explained & { readonly code: string; readonly detail: string }) | undefined
 }

@@ -184,6 +184,11 @@ export interface EventStore extends AsyncDisposable {
    * Absent if positions are dense, or if nothing attests events.
    */
   attested?(range: { readonly after?: Position | undefined; readonly until?: Position }): Promise<Attested>
+  /** Number of events in the streams of a tenant's log between two positions. Absent if that takes reading them. */
+  countEvents?(
+    tenant: string,
+    range: { readonly after?: Position | undefined; readonly until: Position },
+  ): Promise<number>
   /**
    * Those of the given streams whose first event no longer exists, although each of them had one. A stream that was deleted as a whole is not included:
    * `status()` names it. Absent if no other process could remove events.
@@ -303,6 +308,7 @@ export type StoreReader = Disposable &
     | 'missingPositions'
     | 'missingEnd'
     | 'attested'
+    | 'countEvents'
     | 'noteWith'
     | 'head'
     | 'recordAt'

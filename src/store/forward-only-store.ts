@@ -81,6 +81,7 @@ class ForwardOnlyStore implements EventStore {
   readonly missingPositions?: NonNullable<EventStore['missingPositions']>
   readonly missingEnd?: () => Promise<PositionRange | undefined>
   readonly lostBeginnings?: (streams: readonly string[]) => Promise<readonly string[]>
+  readonly countEvents?: NonNullable<EventStore['countEvents']>
   readonly attested?: NonNullable<EventStore['attested']>
   readonly moveBodies?: NonNullable<EventStore['moveBodies']>
   readonly compact?: NonNullable<EventStore['compact']>
@@ -114,7 +115,8 @@ class ForwardOnlyStore implements EventStore {
       this.lostBeginnings = (streams) => this.#answer(() => store.lostBeginnings?.(streams) ?? Promise.resolve([]))
     if (store.attested !== undefined)
       this.attested = (range) => this.#answer(() => store.attested?.(range) ?? Promise.resolve({ lost: [] }))
-    const { moveBodies, compact } = store
+    const { moveBodies, compact, countEvents } = store
+    if (countEvents !== undefined) this.countEvents = (...asked) => this.#answer(() => countEvents.apply(store, asked))
     if (moveBodies !== undefined) this.moveBodies = (moved) => this.#answer(() => moveBodies.call(store, moved))
     if (compact !== undefined) this.compact = () => this.#answer(() => compact.call(store))
     this.#store = store

@@ -117,20 +117,28 @@ interface Known {
   readonly chain: string
 }
 
+/** The notes of a writer that come before the one that is taken, the last ones first. */
+export type EarlierNotes = (writer: string) => AsyncIterable<GroupNote>
+
 /** How far the notes of each writer go. */
 export class NoteChains {
   readonly #known = new Map<string, Known>()
-  /** Whether only a part of the notes is read: the first note of a writer is then trusted, because earlier notes were not read. */
-  readonly #isPart: boolean
+  /**
+   * Present if only a part of the notes is read: the first note of a writer in it is then trusted. That note may have been written before earlier ones of
+   * its writer, which has two groups under way: these are read where a later note says that the chain had gone further.
+   */
+  readonly #earlier: EarlierNotes | undefined
 
-  constructor({ isPart = false } = {}) {
-    this.#isPart = isPart
+  constructor(earlier?: EarlierNotes) {
+    this.#earlier = earlier
   }
 
-  take(note: GroupNote): TakenNote {
+  async take(note: GroupNote): Promise<TakenNote> {
     const { writer, after, chain, settled, opens } = note
+    const heads = opens?.heads ?? []
+    for (const [named, number] of [[writer, after] as const, ...heads]) await this.#lookBack(named, number)
     const faults: string[] = []
-    const start = this.#isPart ? { number: after, chain } : { number: 0, chain: '' }
+    const start = this.#earlier === undefined ? { number: 0, chain: '' } : { number: after, chain }
     let known = this.#known.get(writer) ?? start
     if (after > known.number) {
       faults.push(`notes of the writer ${writer} are gone: the groups ${known.number + 1} to ${after} that it settled`)
@@ -149,13 +157,24 @@ export class NoteChains {
     if (isForked) faults.push(`notes of the writer ${writer} do not continue one another`)
     if (number >= known.number) this.#known.set(writer, { number, chain: value })
     else if (!this.#known.has(writer)) this.#known.set(writer, known)
-    faults.push(...(opens?.heads ?? []).flatMap((head) => this.#headFault(head) ?? []))
+    faults.push(...heads.flatMap((head) => this.#headFault(head) ?? []))
     return { settled: added, faults }
+  }
+
+  async #lookBack(writer: string, upTo: number): Promise<void> {
+    let known = this.#known.get(writer)
+    if (known === undefined || known.number >= upTo || this.#earlier === undefined) return
+    for await (const note of this.#earlier(writer)) {
+      const [, number, chain] = headOf(note)
+      if (number > known.number) known = { number, chain }
+      if (number >= upTo) break
+    }
+    this.#known.set(writer, known)
   }
 
   #headFault([writer, number, chain]: WriterHead): string | undefined {
     const known = this.#known.get(writer)
-    if (known === undefined && this.#isPart) return undefined
+    if (known === undefined && this.#earlier !== undefined) return undefined
     const exists = known !== undefined && known.number >= number
     if (!exists) return `the last notes of the writer ${writer} are gone, which another one saw`
     return known.number > number || known.chain === chain

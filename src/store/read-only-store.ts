@@ -8,6 +8,7 @@ export type ReadHalf = Pick<
   | 'missingPositions'
   | 'missingEnd'
   | 'attested'
+  | 'countEvents'
   | 'noteWith'
   | 'head'
   | 'recordAt'
@@ -47,8 +48,12 @@ export function densityOf(store: Density): Density {
   }
 }
 
-function notesOf(store: Pick<ReadHalf, 'noteWith' | 'attested'>): Pick<ReadHalf, 'noteWith' | 'attested'> {
+type Noted = Pick<ReadHalf, 'noteWith' | 'attested' | 'countEvents'>
+
+function notesOf(store: Noted): Noted {
+  const { countEvents } = store
   return {
+    ...(countEvents && { countEvents: countEvents.bind(store) }),
     ...(store.noteWith && { noteWith: (seal) => store.noteWith?.(seal) }),
     ...(store.attested && { attested: (range) => store.attested?.(range) ?? Promise.resolve({ lost: [] }) }),
   }

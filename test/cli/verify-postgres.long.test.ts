@@ -5,7 +5,9 @@ import { openLedger } from '../../src/compose/compose.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import { readSettings } from '../../src/settings/config.ts'
 import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
+import { GROUP_SIZE } from '../../src/store/postgres/schema.ts'
 import { countersign } from '../support/command-line.ts'
+import { runInProcess } from '../support/in-process-command.ts'
 import { owner, schemaOf } from '../support/postgres-owner.ts'
 import { newPostgresUrl } from '../support/postgres-store.ts'
 import { CALLER } from '../support/small-store.ts'
@@ -94,6 +96,48 @@ test('whatever a superuser changes behind the triggers is TAMPERED and named; a 
   assert.is(disabled.code, 1)
   assert.match(disabled.stdout, /schema-altered.*events_no_truncate/)
   await superuser.end()
+})
+
+test('an event that log.db knows is gone from PostgreSQL, with the note of its group: each command at rest beside that file names it and ends with 3 (LOG-49, LOG-106, A645)', async () => {
+  const url = await newPostgresUrl()
+  using folder = tempFolder()
+  const [data, keys] = [folder.file('data'), folder.file('keys.json')]
+  assert.is((await countersign(['keys', 'create', '--keys', keys])).code, 0)
+  await fill(data, url, keys)
+  const asked = (...args: readonly string[]) =>
+    runInProcess([...args, '--tenant', 'acme', '--store', url, '--keys', keys, '--data', data])
+  const commands = [['audit', 'runs'], ['runs', 'list'], ['export']]
+  for (const args of commands) assert.is((await asked(...args)).code, 0, args.join(' '))
+  await using client = await owner(url)
+  await client.query('SET session_replication_role = replica')
+  const { rows } = await client.query<{ grp: string }>(
+    `DELETE FROM ${schemaOf(url)}.events WHERE stream = 'run-acme.r' AND revision = 1 RETURNING position / ${GROUP_SIZE} AS grp`,
+  )
+  await client.query(`DELETE FROM ${schemaOf(url)}.event_groups WHERE grp = $1`, [rows[0]?.grp])
+  for (const args of commands) {
+    const { code, stderr } = await asked(...args)
+    assert.equal(
+      [args.join(' '), code, /INCOMPLETE: lost: .*run-acme\.r @ 1/.test(stderr)],
+      [args.join(' '), 3, true],
+      stderr,
+    )
+  }
+})
+
+test('every note was taken out of its row, so that each group looks like one of an earlier build: beside log.db, which has seen notes, that is TAMPERED (STR-44, A646)', async () => {
+  const url = await newPostgresUrl()
+  using folder = tempFolder()
+  const [data, keys] = [folder.file('data'), folder.file('keys.json')]
+  assert.is((await countersign(['keys', 'create', '--keys', keys])).code, 0)
+  await fill(data, url, keys)
+  const verified = () => runInProcess(['verify', url, '--keys', keys, '--data', data])
+  assert.is((await verified()).code, 0)
+  await using client = await owner(url)
+  await client.query('SET session_replication_role = replica')
+  await client.query(`UPDATE ${schemaOf(url)}.event_groups SET writer = NULL, opens = false, note = NULL, seal = NULL`)
+  const { code, stdout } = await verified()
+  assert.is(code, 1, stdout)
+  assert.match(stdout, /TAMPERED +group-notes +every note of a writer is gone/)
 })
 
 test('a store on PostgreSQL whose protection was altered is never VERIFIED, though every event is whole: verify and status name it, a start refuses it (STR-31, A320)', async () => {

@@ -89,7 +89,7 @@ test('while the index is being made its parts say how far it is, and the others 
   assert.match(card(html, 'What is in doubt, overdue or waiting?'), /claim-2293/)
 })
 
-test('a card that cannot be shown because events are gone names them, and the others are shown; a page of them is the problem that the API answers (HTTP-118)', async () => {
+test('a card that cannot be shown because events are gone names them, and the others are shown; a page of them is the problem that the API answers (HTTP-118, A643)', async () => {
   const gone = () => Promise.reject(new DamagedIndexError('run-acme.r', 7))
   await using edge = await seeded((ledger) =>
     ledger.audit === undefined ? ledger : { ...ledger, audit: { ...ledger.audit, ask: gone } },

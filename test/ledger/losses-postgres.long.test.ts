@@ -147,6 +147,48 @@ async function handed({ ledger }: TestLogs, run: string): Promise<string> {
   return outcome.ok ? 'written' : outcome.refusal.code
 }
 
+for (const [what, from] of [
+  ['the last event', 2],
+  ['all events', 0],
+] as const)
+  test(`${what} of a run that a checkpoint covers are gone while nothing runs, and what came behind is there: the start stops that log alone, nothing is signed over it, and put back it goes on (LOG-46, LOG-106, A641)`, async () => {
+    await using on = await noted()
+    const { db, schema } = on
+    const stream = runStream('acme', 'one')
+    {
+      await using first = await on.start()
+      await first.at.fill('acme', 'one', 1)
+      await first.at.fill('beta', 'far', 1)
+      await first.at.logs.publish()
+      await first.at.fill('acme', 'two', 1)
+      await first.at.logs.publish()
+    }
+    const gone = `stream = '${stream}' AND revision >= ${from}`
+    await db.query(
+      `CREATE TABLE ${schema}.gone AS SELECT position, stream, revision, header, salt, data, request FROM ${schema}.events WHERE ${gone}`,
+    )
+    await db.query(`DELETE FROM ${schema}.events WHERE ${gone}`)
+    for (let starts = 0; starts < 2; starts += 1) {
+      await using again = await on.start()
+      const { at } = again
+      assert.equal(at.logs.losses('acme'), [{ scope: 'tenant', code: 'missing', stream, revision: from }])
+      assert.equal(at.logs.losses('beta'), [])
+      assert.is(await startedCode(at, 'acme'), 'log-stopped')
+      const { published } = at.logs.state('acme')
+      assert.is(await handed(at, 'two'), 'written', 'what is under way goes on')
+      await at.logs.publish()
+      assert.is(at.logs.state('acme').published, published)
+      assert.equal(await at.logs.lostPlaces('acme'), [{ stream, revision: from }])
+    }
+    await db.query(
+      `INSERT INTO ${schema}.events (position, stream, revision, header, salt, data, request) SELECT * FROM ${schema}.gone`,
+    )
+    await using last = await on.start()
+    await last.at.logs.publish()
+    assert.equal(last.at.logs.losses('acme'), [])
+    assert.is(await startedCode(last.at, 'acme'), 'started')
+  })
+
 test('ends of runs are gone that the log has not taken: a start names the first from the notes, and no revision is given twice, over starts too (STR-52, LOG-78, A500)', async () => {
   await using on = await noted()
   const [one, two] = [runStream('acme', 'one'), runStream('acme', 'two')]

@@ -77,6 +77,28 @@ test('a start on a store that lacks what a kept checkpoint covers is refused, an
   }
 })
 
+test('the last event of a run that a checkpoint covers is gone, and later events are there: a start stops that log alone, nothing is signed over it, and put back it goes on (LOG-46, LOG-106, A642)', async () => {
+  using at = await site()
+  const lost = last(rowsOf(at.path), runStream('acme', 'one'))
+  removed(at.path, [lost.position])
+  for (let starts = 0; starts < 2; starts += 1) {
+    await using ledger = await opened(at)
+    assert.equal(ledger.logs.losses('acme'), [
+      { scope: 'tenant', code: 'missing', stream: lost.stream, revision: lost.revision },
+    ])
+    assert.equal(ledger.logs.losses('beta'), [])
+    assert.is(await startedCode(ledger, 'acme'), 'log-stopped')
+    const { published } = ledger.logs.state('acme')
+    await ledger.logs.publish()
+    assert.is(ledger.logs.state('acme').published, published)
+  }
+  putBack(at.path, [lost])
+  await using ledger = await opened(at)
+  await ledger.logs.publish()
+  assert.equal(ledger.logs.losses('acme'), [])
+  assert.is(await startedCode(ledger, 'acme'), 'started')
+})
+
 test('an event is gone, log.db too, and no stream tells whose it was: nothing is written, nothing signed, everything says so; put back, it goes on (LOG-44, LOG-47)', async () => {
   using at = await site()
   const gone = last(rowsOf(at.path), runStream('beta', 'far'))

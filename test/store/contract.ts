@@ -135,6 +135,20 @@ function appendContract(name: string, open: OpenStore, options: ContractOptions)
     assert.equal(await store.lostBeginnings([]), [])
   })
 
+  test('the events of a tenant between two positions are counted as a reading of the tenant has them, where a store counts (LOG-106, A647)', async () => {
+    await using store = await open()
+    if (store.countEvents === undefined) return
+    const names = ['run-acme.c1', 'ledger-acme', 'access-acme.w', 'run-beta.c1', 'run-acme.c2']
+    for (const name of names) await store.append(appendOf(nameStream(name), NO_STREAM, 2))
+    const positions: string[] = []
+    for await (const page of store.readAll({ tenant: 'acme' })) positions.push(...page.map(({ position }) => position))
+    const [first, until] = [positions[0], positions.at(-1) ?? '']
+    const counted = async (range: { after?: string | undefined; until: string }) => store.countEvents?.('acme', range)
+    assert.is(await counted({ until }), positions.length)
+    assert.is(await counted({ after: first, until }), positions.length - 1)
+    assert.is(await counted({ after: until, until }), 0)
+  })
+
   test('a closed store refuses appends as unavailable', async () => {
     const store = await open()
     await store[Symbol.asyncDispose]()

@@ -364,6 +364,33 @@ test('whoever goes on from page to page misses a note that is gone between two o
   assert.match(third ?? '', /^notes of the writer .* are gone: the groups 2 to 2/)
 })
 
+test('a note that waited behind later ones of its writer is no gap to who reads on from between them, and one that is gone still is (STR-68, A640)', async () => {
+  const url = await written()
+  await using client = await owner(url)
+  const schema = schemaOf(url)
+  const { rows } = await client.query<{ note: string }>(`SELECT note FROM ${schema}.event_groups ORDER BY grp`)
+  const notes = rows.map(({ note }) => JSON.parse(note))
+  // The second note comes once more behind the third, which goes further.
+  const noted = { 3: { ...notes[2], settled: [...notes[2].settled, ...notes[3].settled] }, 4: notes[1] }
+  await client.query('SET session_replication_role = replica')
+  for (const [grp, note] of Object.entries(noted)) {
+    const text = JSON.stringify(note)
+    await client.query(`UPDATE ${schema}.event_groups SET note = $1, seal = $2 WHERE grp = $3`, [
+      text,
+      seal.seal(text),
+      grp,
+    ])
+  }
+  const brokenBehind = async (group: number): Promise<string | undefined> => {
+    await using store = await opened(url)
+    return (await store.attested?.({ after: String(group * GROUP_SIZE) }))?.broken
+  }
+  assert.equal(await Promise.all([1, 2, 3, 4].map(brokenBehind)), [undefined, undefined, undefined, undefined])
+  assert.equal((await found(url)).faults, [])
+  await client.query(`DELETE FROM ${schema}.event_groups WHERE grp = 3`)
+  assert.match((await brokenBehind(3)) ?? '', /^notes of the writer .* are gone: the groups 2 to 3/)
+})
+
 test('notes under keys that are not here yet are none that are gone', async () => {
   const url = await written()
   const other = createKeyRing('2026-01-01T00:00:00.000Z', (bytes) => new Uint8Array(bytes).fill(8))

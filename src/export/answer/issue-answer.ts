@@ -18,6 +18,7 @@ import { restsOn } from '../../ledger/audit/answer-question.ts'
 import { AUDIT_QUERIES, followsFromLog } from '../../ledger/audit/audit-queries.ts'
 import type { AuditQuestion, AuditRefusal, PlannedQuestion } from '../../ledger/audit/audit-reads.ts'
 import type { Caller, ExportPin, Ledger, PinnedTree } from '../../ledger/ledger.ts'
+import { digestText } from '../../signing/digests.ts'
 import { type ExportRecord, exportedBy, exportRecord } from '../audit-trail.ts'
 import { type Making, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
@@ -65,14 +66,12 @@ export async function prepareAnswer(
   const { audit } = ledger
   if (audit === undefined || ledger.logs === undefined)
     return { ok: false, code: 'not-found', detail: 'an answer needs the index of the audit and the log to sign it' }
-  const { format, question, newestFirst = false, treeSize: requestedSize } = request
-  const page = { ...(requestedSize !== undefined && { treeSize: requestedSize }), limit: PAGE_ROWS, newestFirst }
-  const planned = await audit.plan(caller, question, page)
-  if ('code' in planned) return refusedQuestion(planned)
+  const { format, question } = request
+  const found = await plannedAnswer(ledger, audit, caller, request)
+  if (!found.ok) return found
+  const { planned, pin } = found
   const { treeSize, eventId } = planned.asOf
-  // The pin follows the store up to the position of the index.
-  const pin = await ledger.exports.pin(caller, { run: question.filter.run, isSigned: true })
-  const { root } = await ledger.exports.edgeAt(caller, treeSize)
+  const root = digestText(ledger.logs.edgeAt(caller.tenant, treeSize).root)
   const { tenant, actor } = caller
   const made = { ledger, caller, format, question: questionOf(planned), tree: { size: treeSize, root, eventId } }
   const log = answeredLog(planned, pin)
@@ -88,6 +87,28 @@ export async function prepareAnswer(
     body: () => elsewhere?.answerBody({ tenant, caller: actor, format, planned, log }) ?? portionsOf(localBody()),
     recordPage: (rows) => audit.recordPage(caller, planned, rows),
   })
+}
+
+type Planned = { readonly ok: true; readonly planned: PlannedQuestion; readonly pin: ExportPin } | Refused
+
+/** A log that has stopped ends before the index does: the answer is as of a size that both have. */
+async function plannedAnswer(
+  ledger: Ledger,
+  audit: NonNullable<Ledger['audit']>,
+  caller: Caller,
+  { question, newestFirst = false, treeSize: requestedSize }: AnswerRequest,
+): Promise<Planned> {
+  const page = { ...(requestedSize !== undefined && { treeSize: requestedSize }), limit: PAGE_ROWS, newestFirst }
+  const planned = await audit.plan(caller, question, page)
+  if ('code' in planned) return refusedQuestion(planned)
+  // The pin follows the store up to the position of the index.
+  const pin = await ledger.exports.pin(caller, { run: question.filter.run, isSigned: true })
+  const size = ledger.logs?.state(caller.tenant).size ?? 0
+  if (planned.asOf.treeSize <= size) return { ok: true, planned, pin }
+  if (requestedSize !== undefined)
+    return { ok: false, code: 'invalid-query', detail: `the log has stopped behind ${size} events` }
+  const asOfLog = await audit.plan(caller, question, { ...page, treeSize: size })
+  return 'code' in asOfLog ? refusedQuestion(asOfLog) : { ok: true, planned: asOfLog, pin }
 }
 
 /** Up to the pin, since a row may name later events; undefined if the answer does not follow from the log. */

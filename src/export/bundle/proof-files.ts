@@ -23,7 +23,10 @@ export function proofFiles(
   if (digestText(rangeRoot({ begin: 0, end: size }, read)) !== root) throw new ChangedContentError('checkpoint')
   return (eventId) => {
     const index = leaves.leafOf(tenant, eventId)?.index
-    if (index === undefined || index >= size) throw new RangeError(`the checkpoint does not cover ${eventId}`)
+    if (index === undefined || index >= size)
+      throw new RangeError(
+        `by log.db the checkpoint does not cover ${eventId}: run "countersign rebuild", and try again`,
+      )
     return formatTlogProof({ index, hashes: proveInclusion(index, size, read), checkpoint: note })
   }
 }

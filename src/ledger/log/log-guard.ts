@@ -9,6 +9,7 @@ import { parseNote } from '../../merkle/signed-note.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type EventStore, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
+import type { LeafRow, LogStore } from '../../store/log-store.ts'
 import { sealFaults } from '../read/record-seal.ts'
 import { unexplained } from './acknowledged-positions.ts'
 import { LOST_EVENT_ID } from './acknowledgements.ts'
@@ -17,8 +18,18 @@ import { knownNotes } from './known-notes.ts'
 import { hidesGaps, lateEvent } from './late-events.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
-import { CHECKPOINT_MISMATCH, leafAt, lostTail, missingFault, openTail } from './log-stops.ts'
+import {
+  CHECKPOINT_MISMATCH,
+  holdsLeaf,
+  type LostTail,
+  leafAt,
+  lostTail,
+  missingFault,
+  openTail,
+  stoppedAt,
+} from './log-stops.ts'
 import { type KnownEnds, noteLost } from './lost-streams.ts'
+import { lostWithin } from './lost-within.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 
 /** Interval between two progress reports of a long start, in milliseconds. */
@@ -58,10 +69,11 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     await brought(guard)
   }
   const checkpoints = [...(found?.checkpoints ?? [])].map(([tenant, note]) => checkpointOf(guard, tenant, note))
-  if (!fresh && !(await projectionFits(deps)) && !(await stoppedAtLost(guard, checkpoints))) {
+  const missing = (await deps.store.missingPositions?.(MISSING_MAX)) ?? []
+  if (!fresh && (await projectionFits(deps))) await stopped(guard, await lostInside(guard, missing), checkpoints)
+  else if (!fresh && !(await stopped(guard, await lostTail(deps), checkpoints))) {
     restart('the store is not the one that the log followed', await noteLost(deps))
   }
-  const missing = (await deps.store.missingPositions?.(MISSING_MAX)) ?? []
   const unnamed = fresh ? undefined : await unnamedNow(guard, missing)
   if (unnamed !== undefined) restart(unnamed, await noteLost(deps))
   // Losses have to be known before anything is answered.
@@ -74,7 +86,7 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     await brought(guard)
   }
   for (const each of await openFirst(guard, checkpoints)) {
-    refuseLess(guard, each)
+    await refuseLess(guard, each)
     await refuseFork(guard, each)
   }
 }
@@ -191,19 +203,32 @@ function isBehind({ store, logStore }: LogDeps, position: Position | undefined):
   return position !== undefined && (seen === undefined || store.comparePositions(position, seen) > 0)
 }
 
+/** The same for events that are gone although the last one that the file has followed is there. */
+async function lostInside(
+  { deps: { store, logStore }, projection }: Guard,
+  missing: readonly Position[],
+): Promise<LostTail | undefined> {
+  const progress = logStore.progress()
+  const isAcknowledged = async ({ tenant, index }: LeafRow) => (await projection.acknowledged(tenant)).leaves.has(index)
+  const lost = await lostWithin({ store, logStore, isAcknowledged }, missing)
+  if (progress === undefined || lost.length === 0) return undefined
+  const logs = lost.flatMap((leaf) => stoppedAt(logStore.log(leaf.tenant), leaf))
+  return { lost, batch: { logs, streams: [], leaves: [], tiles: [], progress } }
+}
+
 /** Keeps what the file knows of events that the store no longer holds; their logs stop there. */
-async function stoppedAtLost(
+async function stopped(
   { deps, projection, kept, acknowledges }: Guard,
+  tail: LostTail | undefined,
   checkpoints: readonly TenantCheckpoint[],
 ): Promise<boolean> {
-  const { store, logStore, sealer, log } = deps
+  const { logStore, sealer, log } = deps
   const from = logStore.progress()?.position
-  const tail = await lostTail({ store, logStore })
   if (tail === undefined) return false
   for (const each of await openFirst({ deps, projection }, checkpoints)) {
     const lost = tail.lost.find(({ tenant }) => tenant === each.tenant)
     // A start that is refused must not change anything.
-    if (lost !== undefined && lost.index < each.size && !acknowledges)
+    if (lost !== undefined && lost.index < each.size && !acknowledges && !(await holdsEnd(deps, each.tenant)))
       refuse(deps, lossOf(each, lost.index, { kept, isNamed: true }), each.tenant)
   }
   if (!logStore.save(tail.batch, from)) return false
@@ -217,6 +242,12 @@ async function stoppedAtLost(
     sealer.faultFound(missingFault(leaf))
   }
   return true
+}
+
+/** Whether the store has the last event of a log: it is not an older copy, and what it lacks before stops that log alone. */
+async function holdsEnd({ store, logStore }: LogDeps, tenant: string): Promise<boolean> {
+  const { size = 0 } = logStore.log(tenant) ?? {}
+  return await holdsLeaf({ store, logStore }, tenant, size - 1)
 }
 
 /** A log whose losses are acknowledged waits for the others: a refusal names one that still has to be seen to (LOG-76). */
@@ -245,7 +276,10 @@ function holds(projection: LogProjection, { tenant, size, root }: TenantCheckpoi
   }
 }
 
-function refuseLess({ projection, kept, deps, acknowledges }: Guard, checkpoint: TenantCheckpoint): void {
+async function refuseLess(
+  { projection, kept, deps, acknowledges }: Guard,
+  checkpoint: TenantCheckpoint,
+): Promise<void> {
   const { tenant, size } = checkpoint
   if (holds(projection, checkpoint)) return
   const tree = projection.tree(tenant)
@@ -260,7 +294,7 @@ function refuseLess({ projection, kept, deps, acknowledges }: Guard, checkpoint:
   }
   // The log knows which events are gone, and signs nothing while it is stopped at the first of them.
   const lostLeaf = tree.stopped?.lostLeaf
-  if (acknowledges && lostLeaf !== undefined) return
+  if (lostLeaf !== undefined && (acknowledges || (await holdsEnd(deps, tenant)))) return
   refuse(deps, lossOf(checkpoint, lostLeaf ?? tree.size, { kept, isNamed: lostLeaf !== undefined }), tenant)
 }
 

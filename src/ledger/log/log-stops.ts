@@ -106,10 +106,8 @@ export async function openTail(deps: StopDeps, onRecordOf: WhatIsOver['onRecordO
 /** The log stops at the first event that is lost now: what came before it is put back or acknowledged. False if it does already. */
 function isMoved({ logStore }: StopDeps, { log, leaf }: OpenTail): boolean {
   const progress = logStore.progress()
-  const { position, stream, revision, index: lostLeaf } = leaf
-  if (progress === undefined || log.stopped?.lostLeaf === lostLeaf) return false
-  const logs = [{ ...log, stopped: { position, stream, revision, code: MISSING, lostLeaf } }]
-  return logStore.save({ logs, streams: [], leaves: [], tiles: [], progress }, progress.position)
+  if (progress === undefined || log.stopped?.lostLeaf === leaf.index) return false
+  return logStore.save({ logs: stoppedAt(log, leaf), streams: [], leaves: [], tiles: [], progress }, progress.position)
 }
 
 interface Stopped {
@@ -201,13 +199,18 @@ export async function lostTail({ store, logStore }: StopDeps): Promise<LostTail 
     if (end !== undefined && later(end.record)) last = end.record
     if (gone === undefined) continue
     lost.push(gone.leaf)
-    const { position, stream, revision, index: lostLeaf } = gone.leaf
-    logs.push({ ...row, stopped: { position, stream, revision, code: MISSING, lostLeaf } })
+    logs.push(...stoppedAt(row, gone.leaf))
   }
   if (lost.length === 0 || last === undefined) return undefined
   const { position, stream, revision, header } = last
   const progress = { position, stream, revision, digest: recordDigest(header) }
   return { lost, batch: { logs, streams: [], leaves: [], tiles: [], progress } }
+}
+
+/** The row of a log that stops at this leaf, whose event is gone. */
+export function stoppedAt(row: LogRow | undefined, { position, stream, revision, index }: LeafRow): readonly LogRow[] {
+  if (row === undefined) return []
+  return [{ ...row, stopped: { position, stream, revision, code: MISSING, lostLeaf: index } }]
 }
 
 export interface LogEnd {

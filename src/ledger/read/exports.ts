@@ -231,7 +231,10 @@ export class Exports implements LedgerExports {
 
   proofFile({ tenant }: Caller, eventId: string, { tree, note }: SealedPin): string {
     const found = this.#deps.logs?.inclusion(tenant, { eventId }, tree.size)
-    if (found?.ok !== true) throw new RangeError(`the checkpoint does not cover ${eventId}`)
+    if (found?.ok !== true)
+      throw new RangeError(
+        `by log.db the checkpoint does not cover ${eventId}: run "countersign rebuild", and try again`,
+      )
     const { index, proof } = found.value
     return formatTlogProof({ index, hashes: proof, checkpoint: note })
   }

@@ -31,12 +31,14 @@ export class NoteCheck {
   readonly #sessions: Sessions
   readonly #seal: NoteSeal
   readonly #chains: NoteChains
+  /** The group whose note is being taken. */
+  #group = 0
   readonly #isAcknowledged: IsAcknowledged | undefined
   readonly #since = new Set<number>()
   readonly #acknowledged = new Set<number>()
   #unknownKeys = 0
 
-  /** `isPart`: see `NoteChains`. `isAcknowledged`: absent if no event is. */
+  /** `isPart`: only a part of the notes is read (see `NoteChains`). `isAcknowledged`: absent if no event is. */
   constructor(
     sessions: Sessions,
     seal: NoteSeal,
@@ -47,7 +49,7 @@ export class NoteCheck {
   ) {
     this.#sessions = sessions
     this.#seal = seal
-    this.#chains = new NoteChains({ isPart })
+    this.#chains = new NoteChains(isPart ? (writer) => this.#notesBefore(writer) : undefined)
     this.#isAcknowledged = isAcknowledged
   }
 
@@ -87,12 +89,31 @@ export class NoteCheck {
         continue
       }
       if (note.opens !== undefined) this.#since.add(note.opens.since)
-      const taken = this.#chains.take(note)
+      this.#group = Number(row.grp)
+      const taken = await this.#chains.take(note)
       broken.push(...taken.faults)
       settled.push(...taken.settled)
     }
     const held = await this.#held(settled)
     return { lost: held.lost, broken, altered: held.faults, unknownKeys: this.#unknownKeys }
+  }
+
+  /** Those that are as they were sealed, the last ones first. */
+  async *#notesBefore(writer: string): AsyncGenerator<GroupNote, void> {
+    for (let before = this.#group; ; ) {
+      const rows = await read(
+        this.#sessions,
+        `SELECT grp, note, seal FROM ${this.#sessions.target.schema}.event_groups
+          WHERE writer = $1 AND grp < $2 ORDER BY grp DESC LIMIT ${PAGE_NOTES}`,
+        [writer, before],
+      )
+      for (const { note, seal } of rows) {
+        const own = this.#seal.holds(String(note), String(seal)) === true ? parseNote(String(note)) : undefined
+        if (own?.writer === writer) yield own
+      }
+      if (rows.length < PAGE_NOTES) return
+      before = Number(rows.at(-1)?.grp)
+    }
   }
 
   #noteOf({ writer, note, seal }: Row): GroupNote | 'broken' | undefined {

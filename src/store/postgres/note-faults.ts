@@ -50,6 +50,9 @@ export async function* noteFaults(
     yield [{ code: 'key-missing', message }]
   }
   const rows = await groupRows(sessions, upTo, check.acknowledged)
+  // Each writer's first note says since when notes are written.
+  const areGone = attestedAfter !== undefined && check.since.size === 0 && unknownKeys === 0
+  if (areGone) yield [noteFault('every note of a writer is gone: log.db has seen some')]
   yield [...rowFaults(rows, check.since), ...laterFaults(rows, attestedAfter)]
   for (const text of unattested(rows)) onUnattested(text)
 }

@@ -31,6 +31,7 @@ import { isAway, reasonOf, refusalWithAdvice } from './errors.ts'
 import { NoteCheck } from './group-check.ts'
 import { GroupNotes } from './group-notes.ts'
 import {
+  countEvents,
   findEnd,
   findLostBeginnings,
   findRequest,
@@ -204,6 +205,10 @@ export class PostgresStore implements EventStore {
 
   async findRequest(stream: string, requestId: string): Promise<number | undefined> {
     return await findRequest(this.#sessions, stream, requestId)
+  }
+
+  async countEvents(...asked: Parameters<NonNullable<EventStore['countEvents']>>): Promise<number> {
+    return await countEvents(this.#sessions, ...asked)
   }
 
   async lostBeginnings(streams: readonly string[]): Promise<readonly string[]> {

@@ -138,6 +138,17 @@ export async function findRequest(sessions: Sessions, stream: string, requestId:
   return row === undefined ? undefined : Number(row.revision)
 }
 
+export async function countEvents(
+  sessions: Sessions,
+  tenant: string,
+  { after, until }: { readonly after?: Position | undefined; readonly until: Position },
+): Promise<number> {
+  const text = `SELECT count(*) AS events FROM ${table(sessions)} WHERE tenant = $1 AND position > $2 AND position <= $3`
+  const from = after === undefined ? 0 : parsePosition(after)
+  const [row] = await read(sessions, text, [tenant, from, parsePosition(until)])
+  return Number(row?.events)
+}
+
 /** Those of the given streams that have no first event. */
 export async function findLostBeginnings(sessions: Sessions, streams: readonly string[]): Promise<readonly string[]> {
   const text = `SELECT stream FROM unnest($1::text[]) AS known (stream)
