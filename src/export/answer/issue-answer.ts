@@ -66,7 +66,7 @@ export async function prepareAnswer(
   const { audit } = ledger
   if (audit === undefined || ledger.logs === undefined)
     return { ok: false, code: 'not-found', detail: 'an answer needs the index of the audit and the log to sign it' }
-  const { format, question } = request
+  const { format } = request
   const found = await plannedAnswer(ledger, audit, caller, request)
   if (!found.ok) return found
   const { planned, pin } = found
