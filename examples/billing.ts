@@ -1,7 +1,7 @@
 // Billing under a hard budget: the third model call might overshoot it, so it is refused before it is made, and what was sent is undone.
 import { LedgerRefused, open, outcomeOf, trackOpenAI } from 'countersign/agent'
 
-/** Stands in for `new OpenAI()`: any client of that shape is tracked the same way. */
+/** Replaces `new OpenAI()` here: any client of that shape is tracked the same way. */
 const provider = {
   chat: {
     completions: {

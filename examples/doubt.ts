@@ -1,4 +1,4 @@
-// The bank does not answer: nobody knows whether the card was charged. The run is rolled back as far as it can be, somebody looks at the statement and says what
+// The bank does not answer: it is not known whether the card was charged. The run is rolled back as far as it can be, somebody looks at the statement and says what
 // they found, and recover() undoes what had been done after all.
 import { OutcomeUnknown, open, outcomeOf } from 'countersign/agent'
 

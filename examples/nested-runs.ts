@@ -1,4 +1,4 @@
-// An order is a run, and each delivery a run within it: linked on record, resumed together, and undone together when the order cannot be kept.
+// An order is a run, and each delivery a run within it: linked in the record, resumed together, and undone together when the order cannot be kept.
 import { open, outcomeOf } from 'countersign/agent'
 
 await using cs = await open({ path: ':memory:' })

@@ -15,7 +15,7 @@ CALL=$(echo "$CLAIM" | sed 's/.*"callId":"\([^"]*\)".*/\1/')
 api "runs/hello/calls/$CALL/settle" -d '{"fence": 1, "result": {"payment": "p-1"}, "usage": {"tokens": 380}}'
 api runs/hello/calls -d '{"tool": "charge", "args": {"cents": 2500}}'
 
-# What is on record: state, events, a replay that ends in a verdict; then the end.
+# What was recorded: state, events, a replay that ends in a verdict; then the end.
 api runs/hello
 api "runs/hello/events?limit=3"
 api runs/hello/replay

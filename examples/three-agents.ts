@@ -1,11 +1,11 @@
 // Three agents share a context. The analyst drops what the researcher established: the ledger refuses, says why, and goes back to the
-// last accepted handoff; given another try with the findings, the analyst mends it. Each turn and each refusal is on record.
+// last accepted handoff; given another try with the findings, the analyst mends it. Each turn and each refusal is recorded.
 import { byStructure, type Finding, HandoffRefused, open } from 'countersign/agent'
 
 const cs = await open({ path: ':memory:' })
 const search = cs.tool(async (company: string) => ({ company, revenue: '391 billion', year: 2024 }), { name: 'search' })
 
-// Agents are functions here; a LangChain Runnable, an AI SDK agent or the loop of `agent()` stands in the same place.
+// Agents are functions here; a LangChain Runnable, an AI SDK agent or the loop of `agent()` can take their place.
 async function researcher() {
   const found = await search('Apple')
   return { entities: [found.company], facts: { revenue: found.revenue, year: found.year } }

@@ -87,7 +87,7 @@ function foldEnvelopeTokens(
   if (tokens !== undefined && !isCharged(state, agent)) change(state, agent, { tokens })
   const own = safeKey(agent)
   if (modelCallers[own] !== undefined) delete modelCallers[own]
-  if (modelCallers[NOBODY] !== undefined) delete modelCallers[NOBODY]
+  if (modelCallers[NO_AGENT] !== undefined) delete modelCallers[NO_AGENT]
 }
 
 /** The tokens by which an envelope increases the spending. */
@@ -99,10 +99,10 @@ export function envelopeCharge(
 }
 
 /** Slot of calls that name no agent. */
-const NOBODY = safeKey('')
+const NO_AGENT = safeKey('')
 
 function isCharged({ modelCallers }: BudgetState, agent: string): boolean {
-  return modelCallers[safeKey(agent)] ?? modelCallers[NOBODY] ?? false
+  return modelCallers[safeKey(agent)] ?? modelCallers[NO_AGENT] ?? false
 }
 
 function foldReserved(state: BudgetState, data: EventBody<'BudgetReserved'>): void {

@@ -16,11 +16,11 @@ export interface DueState {
   fence: number
   /** Version of the code that the first worker of the run had. */
   version?: string
-  /** Set while a worker carries the run: how long the run is left to it after each of its events, in milliseconds. */
+  /** Set while a worker executes the run: how long the run is left to it after each of its events, in milliseconds. */
   holdMs?: number
   /** Until when the run is left to the code that carries it, without the leases of its open calls. */
   heldUntil: string
-  /** Nobody carries the run. `started`: nobody has yet. `at`: the time from which a worker may, unless the run waits. */
+  /** Set while no process executes the run. `started`: none has yet. `at`: the time from which a worker may take it, unless the run waits. */
   left?: { readonly because: 'started' | EventBody<'RunLeft'>['because']; readonly at: string }
   stuck?: StuckState
   /** The first time since the last resume that something from outside may let the run continue. */
@@ -33,13 +33,13 @@ export interface DueState {
   idleLives?: number
   /** Number of resumes in a row for a run within this run whose time, by the clock of the resume, had not come. */
   earlyLives?: number
-  /** A rollback of the whole run was begun while nobody carried the run. */
+  /** A rollback of the whole run was begun while no process executed the run. */
   isUndone?: true
 }
 
 /** Without an event or a lease for this long, the process that carries a run without a worker is considered to be gone. */
 const SILENT_MS = 10 * 60_000
-/** The same after the end of a wait, which such a process polls for. */
+/** The limit of `SILENT_MS` after the end of a wait, which such a process polls for. */
 const SILENT_AFTER_WAIT_MS = 60_000
 /** A lease, or the hold of a worker, that ended this long ago was not renewed by anybody: the clocks of two processes differ by less. */
 const GRACE_MS = 2_000

@@ -286,7 +286,7 @@ export function handoffSnapshot(
   }
 }
 
-/** The same document, from the state after the handoff. */
+/** The snapshot of a handoff, from the state after it instead of the state before. */
 export function snapshotAfterHandoff(state: RunState): HandoffSnapshot {
   return {
     v: HANDOFF_SNAPSHOT_VERSION,

@@ -70,7 +70,7 @@ export interface ArchivePlace {
 /** Where a record's bytes lie in a block that was read: salt, body, a zero, header, without a gap. */
 export interface RecordBytes {
   readonly block: Buffer
-  /** The body is `data` to `dataEnd`, where the zero stands; the salt lies before it. */
+  /** The body is `data` to `dataEnd`, where the zero is; the salt is before it. */
   readonly data: number
   readonly dataEnd: number
   readonly headerEnd: number
@@ -84,6 +84,6 @@ export interface AppendRecord extends StoredRecord {
   readonly type: string
   /** Idempotency id of the request whose first event this is: unique over the whole history of the stream. */
   readonly requestId?: string
-  /** What the header says beside id and type, where whoever made the record printed header and data as JSON: a store need not parse them to know that. */
+  /** The rest of the header, if the record was made from printed JSON of header and data: a store need not parse them again. */
   readonly printed?: { readonly causation: string | undefined }
 }

@@ -17,7 +17,7 @@ export const PlaceHold = z
       .optional()
       .describe('The subject to hold, as the rules of redaction name it. The record names its keys, not the subject.'),
     tenant: z.literal(true).optional().describe('Hold everything of the tenant.'),
-    reason: HoldReason.describe('Why, on record for good: it names no person.'),
+    reason: HoldReason.describe('Why. It is recorded permanently and must name no person.'),
   })
   .refine(
     ({ run, subject, tenant }) => [run, subject, tenant].filter((each) => each !== undefined).length === 1,
@@ -25,7 +25,7 @@ export const PlaceHold = z
   )
 
 export const ReleaseHold = z.strictObject({
-  reason: HoldReason.describe('Why it is released, on record for good: it names no person.'),
+  reason: HoldReason.describe('Why it is released. It is recorded permanently and must name no person.'),
 })
 
 export type PlaceHold = z.infer<typeof PlaceHold>

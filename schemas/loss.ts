@@ -8,7 +8,7 @@ export const LOSSES_MAX = 20
 export const LOSS_SCOPES = ['run', 'tenant', 'store'] as const
 
 export interface Loss {
-  /** `run`: of that run alone. `tenant`: the tenant's log stopped there, and nothing behind it is proven. `store`: nobody can say whose it was. */
+  /** `run`: of that run alone. `tenant`: the tenant's log stopped there, and nothing behind it is proven. `store`: it is not known whose it was. */
   readonly scope: (typeof LOSS_SCOPES)[number]
   /** The code of the fault, as `verify` names it. */
   readonly code: string

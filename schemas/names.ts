@@ -52,7 +52,7 @@ export function ledgerStream(tenant: string): string {
   return `ledger-${tenant}`
 }
 
-/** Who read what of a tenant, as one process put it on record; `writer` is a UUID, new at each start. */
+/** Who read what of a tenant, as recorded by one process; `writer` is a UUID, new at each start. */
 export function accessStream(tenant: string, writer: string): string {
   return `access-${tenant}.${writer}`
 }

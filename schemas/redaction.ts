@@ -28,7 +28,7 @@ const Place = z
   .max(PLACE_MAX_CHARS)
   .regex(
     /^(?:\/(?:[^~/]|~[01])*)+$/,
-    'is no place: it begins with "/", "*" stands for one token and "**" for any number of them',
+    'is no place: a place begins with "/"; "*" matches one token and "**" any number of them',
   )
 
 const SubjectPlace = z

@@ -31,7 +31,7 @@ const Days = z.int().min(0).max(DAYS_MAX)
 
 export const RetentionClass = z
   .strictObject({
-    class: ClassName.describe('Name of the class, which goes on record.'),
+    class: ClassName.describe('Name of the class, which is recorded.'),
     tenant: Tenant.optional().describe('Only runs of this tenant; all tenants if absent.'),
     match: z
       .strictObject({

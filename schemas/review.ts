@@ -16,8 +16,8 @@ export const SignReview = z.strictObject({
   query: ReviewQuery.describe('Name of the audit query whose answer was reviewed, such as `rejections`.'),
   filters: ReviewFilters.optional().describe('Its filters, by name, as in its URL.'),
   asOf: z.int().min(1).describe('Size of the log that was reviewed, in events: `asOf.treeSize` of the answer.'),
-  findings: ReviewFindings.describe('What the review found, on record for good: it names no person.'),
-  comment: ReviewComment.optional().describe('A remark, such as what follows from it; on record for good.'),
+  findings: ReviewFindings.describe('What the review found. It is recorded permanently and must name no person.'),
+  comment: ReviewComment.optional().describe('A remark, such as what follows from it. It is recorded permanently.'),
 })
 
 export type SignReview = z.infer<typeof SignReview>

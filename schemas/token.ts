@@ -16,7 +16,7 @@ export const RevocationReason = z.string().min(1).max(REASON_MAX_CHARS)
 
 export const RevokeToken = z.strictObject({
   token: TokenId.describe('The `jti` of the token: its id, not the token itself.'),
-  reason: RevocationReason.optional().describe('Why, on record for good: it names no person.'),
+  reason: RevocationReason.optional().describe('Why. It is recorded permanently and must name no person.'),
 })
 
 export type RevokeToken = z.infer<typeof RevokeToken>

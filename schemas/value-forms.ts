@@ -59,7 +59,7 @@ export const RULES_NOW = 2
 export const SNAPSHOT_VERSION = 1
 /** Of the one in an EnvelopeAccepted: as of that event. */
 export const HANDOFF_SNAPSHOT_VERSION = 2
-/** Open calls and reservations that a handoff's snapshot lists; beyond them it counts: a handoff does not grow with what stands open. */
+/** Open calls and reservations that a handoff's snapshot lists; beyond them it counts: a handoff does not grow with the number of open ones. */
 export const SNAPSHOT_OPEN_MAX = 100
 /** Longest TimeStampResp that is read and recorded (RFC 3161, section 2.4.2): with a chain of certificates it has 2 to 7 KiB. */
 export const TIMESTAMP_REPLY_MAX_BYTES = 16 * 1024

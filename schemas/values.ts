@@ -37,7 +37,7 @@ export const ValueRef = z.strictObject({
   kept: z.literal(false).optional(),
 })
 
-/** A suspect of a run: the step of its handoff, and its number within that step; `rest` stands for those not listed individually. */
+/** A suspect of a run: the step of its handoff, and its number within that step; `rest` means those not listed individually. */
 export const SuspectId = z.string().regex(/^[1-9]\d{0,9}\.([1-9]\d{0,2}|rest)$/, 'is the id of a suspect, such as 3.1')
 
 /** A person's review of suspects: the values stay, or the run is rewound to before the first of them. */

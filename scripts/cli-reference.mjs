@@ -20,10 +20,10 @@ const INTRODUCTION = `# Command line
 
 Made by \`scripts/cli-reference.mjs\` from the commands themselves. \`countersign help COMMAND\`, or \`--help\` behind any command, prints the same on a terminal.
 
-- **Exit codes**: 0 done or verified, 1 failed or tampered, 2 wrong usage, 3 incomplete or not proven, 4 the network; that of \`verify\` and of the other commands that find something is the same where nobody reads the output (\`countersign verify | head -1\`). Each end that is not 0 prints one line on standard error that says what to do.
-- **JSON**: every command that answers takes \`--json\`; tables and objects are JSON anyway where the output is no terminal. The exceptions: the log of \`serve\` and the verdicts of \`validate\` are JSON always,
-  an \`export\` is in its own format, \`tour\` and \`completions\` are for people and shells.
-- **Flags** are taken once, in any order; \`--flag=value\` where a value begins with a dash. What is not known is refused, never passed over. Settings come from flags, then \`COUNTERSIGN_*\` variables, then
+- **Exit codes**: 0 done or verified, 1 failed or tampered, 2 wrong usage, 3 incomplete or not proven, 4 the network; \`verify\` and the other commands that report findings end with the same code even if their output is not read (\`countersign verify | head -1\`). If the code is not 0, one line on standard error says what to do.
+- **JSON**: every command that answers takes \`--json\`; tables and objects are JSON anyway where the output is no terminal. The exceptions: the log of \`serve\` and the verdicts of \`validate\` are always JSON,
+  an \`export\` is in its own format, and \`tour\` and \`completions\` are for people and shells.
+- **Flags** are taken once, in any order; write \`--flag=value\` if a value begins with a dash. Unknown flags are refused, never ignored. Settings come from flags, then \`COUNTERSIGN_*\` variables, then
   defaults ([configuration](configuration.md)).
 - **Keys**: a bundle or an export is never checked with the key file of the working directory unless \`--data\` or \`--keys\` names it; \`keys pin\` keeps the keys of other ledgers' logs in your home.
 - **Shells**: \`countersign completions bash|zsh|fish\` prints a script that completes commands, flags and values.

@@ -28,7 +28,7 @@ const Passes = z.strictObject({
 export const ArchivesAnswer = z
   .strictObject({
     items: z.array(Item).describe('The 1,000 archives recorded last, the newest first.'),
-    total: z.int().describe('Number of archives on record.'),
+    total: z.int().describe('Number of recorded archives.'),
     passes: Passes.optional().describe('Passes of retention; absent where this process runs none.'),
   })
   .meta({ id: 'Archives' })

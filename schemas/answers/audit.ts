@@ -150,7 +150,7 @@ const page = <Row extends z.ZodType>(id: string, row: Row) =>
     .meta({ id: `Audit${id}` })
 
 const status = <Status extends readonly [string, ...string[]]>(...statuses: Status) =>
-  EventRow.extend({ status: z.enum(statuses).describe('Where it stands.') })
+  EventRow.extend({ status: z.enum(statuses).describe('Its status.') })
 
 /** The answer of each shape of rows. */
 export const AUDIT_ANSWERS = {
@@ -159,9 +159,9 @@ export const AUDIT_ANSWERS = {
   suspects: page(
     'Suspects',
     EventRow.extend({
-      status: z.enum(SUSPECT_STATUSES).describe('Where it stands.'),
+      status: z.enum(SUSPECT_STATUSES).describe('Its status.'),
       suspects: Count.describe('Count of its changes that nothing explained.'),
-      open: Count.describe('Those of them that nothing has explained since and nobody has reviewed.'),
+      open: Count.describe('Those of them that nothing has explained since and that were not reviewed.'),
     }),
   ),
   'open-calls': page('OpenCalls', status('claimed', 'in-doubt', 'unanswered')),

@@ -22,7 +22,7 @@ const Reservation = z.strictObject({
   cost: z.string(),
   deadline: z.string(),
   callId: Uuid.optional(),
-  status: z.enum(['open', 'settled', 'released', 'expired']).describe('Where the reservation stands.'),
+  status: z.enum(['open', 'settled', 'released', 'expired']).describe('Status of the reservation.'),
 })
 
 export const BudgetAnswer = z

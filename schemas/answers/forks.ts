@@ -8,7 +8,7 @@ import { Failure, JsonRecord, Uuid } from '../values.ts'
 import { type Answer, list, pageOf, RECORDED, Revision, Step } from './answer.ts'
 
 const Branch = ForkBranch.extend({
-  status: z.enum(['running', 'offered', ...BranchStatus.options]).describe('Where the branch stands.'),
+  status: z.enum(['running', 'offered', ...BranchStatus.options]).describe('Status of the branch.'),
   revision: Revision.optional(),
   report: Digest.optional(),
   output: Digest.optional().describe('Digest of what the branch handed over.'),
@@ -43,7 +43,7 @@ export const BranchAnswer = z
     branch: Name,
     confidence: z.number().optional(),
     findings: list(Finding).describe('What the validator found in what the branch handed over.'),
-    status: z.enum(['offered', ...BranchStatus.options]).describe('Where the branch stands.'),
+    status: z.enum(['offered', ...BranchStatus.options]).describe('Status of the branch.'),
     output: Digest.optional().describe('Digest of what the branch handed over.'),
     error: Failure.optional(),
   })

@@ -74,7 +74,7 @@ export const ManifestsAnswer = z
   })
   .meta({ id: 'Manifests' })
 
-/** The entry with an empty `path` stands for all suspects of a handoff that are not listed. */
+/** The entry with an empty `path` represents all suspects of a handoff that are not listed. */
 const Suspect = z.strictObject({
   runId: RunId,
   runName: Name,

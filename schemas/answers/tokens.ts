@@ -13,7 +13,7 @@ export const RevokedTokenAnswer = Item.extend({
   known: z
     .boolean()
     .describe(
-      'Whether it is on record that `countersign token` issued it for the tenant. Tokens of other issuers are not.',
+      'Whether the record shows that `countersign token` issued it for the tenant; false for tokens of other issuers.',
     ),
 }).meta({ id: 'RevokedToken' })
 export const RevokedTokensAnswer = z

@@ -30,7 +30,7 @@ const APPROVAL = {
   denial: z.strictObject({ ...PERSON, comment: z.string().optional() }).optional(),
   status: z
     .enum([...APPROVAL_STATUSES, 'closed'])
-    .describe('Where the approval stands; `closed`: the run ended before it was decided.'),
+    .describe('Status of the approval; `closed`: the run ended before it was decided.'),
   decidedRevision: Revision.optional(),
   callId: Uuid.optional(),
   args: JsonValue.optional(),
@@ -51,7 +51,7 @@ export const DecisionAnswer = z
     approvalId: Uuid,
     tool: Name,
     argsDigest: Digest,
-    status: z.enum(APPROVAL_STATUSES).describe('Where the approval stands now.'),
+    status: z.enum(APPROVAL_STATUSES).describe('Current status of the approval.'),
   })
   .meta({ id: 'Decision' })
 
@@ -67,7 +67,7 @@ const WAIT = {
   startedAt: Time,
   status: z
     .enum([...WAIT_STATUSES, 'closed'])
-    .describe('Where the wait stands; `closed`: the run ended before the wait did.'),
+    .describe('Status of the wait; `closed`: the run ended before the wait did.'),
   signalId: Uuid.optional(),
   schema: JsonRecord.optional(),
   payload: JsonValue.optional(),
@@ -81,7 +81,7 @@ export const WaitedAnswer = z
   .strictObject({
     ...RECORDED,
     waitId: Uuid,
-    status: z.enum(WAIT_STATUSES).describe('Where the wait stands.'),
+    status: z.enum(WAIT_STATUSES).describe('Status of the wait.'),
     name: Name.optional(),
     until: z.string().optional(),
     signalId: Uuid.optional(),

@@ -43,7 +43,7 @@ export const RunStarted = eventType({
       inputRef: ValueRef.optional(),
       redacted: Redacted.optional(),
       tags: z.array(Name),
-      /** Nobody carried the run when it was recorded: a worker may from this time on; RFC 3339. */
+      /** The run was recorded without a process that executes it; a worker may take it from this time on; RFC 3339. */
       after: z.string().optional(),
       budget: BudgetLimits.optional(),
       policy: ResolvedPolicy,

@@ -67,7 +67,7 @@ export const DOWNLOAD = {
 export const DISCLOSE_KEYS = { scopes: ['admin'], allAgents: true } as const satisfies TokenAccess
 /** Finds a person's data and requests their erasure. */
 export const ERASE_SUBJECTS = { scopes: ['subjects:erase'], allAgents: true } as const satisfies TokenAccess
-/** Places and releases legal holds; separate from `subjects:erase`, so that nobody has to be able to do both. */
+/** Places and releases legal holds; separate from `subjects:erase`, so that no one needs both rights. */
 export const WRITE_HOLDS = { scopes: ['holds:write'], allAgents: true } as const satisfies TokenAccess
 export const READ_HOLDS = {
   scopes: ['holds:write', 'subjects:erase', 'audit:read'],

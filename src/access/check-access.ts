@@ -159,7 +159,7 @@ export function othersWork(
   return refusal('agent-mismatch', `this token speaks for the agent ${agent}, and this is ${foreign}`)
 }
 
-const NOBODYS = 'no agent’s in particular'
+const NO_AGENTS = 'no agent’s in particular'
 
 /** Owners of the calls, reservations and forks that a command refers to; empty if they do not exist. */
 function ownersOf(state: RunState, command: RunCommand, env: Env): readonly string[] {
@@ -193,13 +193,13 @@ function ownersOf(state: RunState, command: RunCommand, env: Env): readonly stri
 
 function callOwner(state: RunState, callId: string): readonly string[] {
   const call = state.calls[safeKey(callId)]
-  return call === undefined ? [] : [call.agent ?? NOBODYS]
+  return call === undefined ? [] : [call.agent ?? NO_AGENTS]
 }
 
 /** A claim may take over a call whose lease has expired, and a compensating claim undoes another call: both have the owner of that call. */
 function claimOwners(state: RunState, claim: ClaimCall, env: Env): readonly string[] {
   const phase = claim.phase ?? 'forward'
   const known = callByKey(state, phase, callKey(claim, env.digestOf))
-  const owners = known === undefined ? [] : [known.agent ?? NOBODYS]
+  const owners = known === undefined ? [] : [known.agent ?? NO_AGENTS]
   return phase === 'compensation' ? [...owners, ...callOwner(state, claim.key ?? '')] : owners
 }

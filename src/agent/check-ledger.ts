@@ -45,7 +45,7 @@ function visible(token: unknown): string | undefined {
   return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token) ? undefined : 'a token'
 }
 
-/** Throws `invalid-option`. */
+/** Validates the options of `connect`. Throws `invalid-option`. */
 export function checkConnect(options: object): void {
   checkOptions('connect', options, { ...CLIENT, ...RUNTIME }, ['url', 'token'])
 }

@@ -87,8 +87,8 @@ export class OutcomeUnknown extends Error {
 }
 
 /**
- * It is not known whether a call was executed (`call-in-doubt`): find out, then resolve it. The call is never run again silently. `evidence` has `tool` and
- * `callId`.
+ * Thrown if it is not known whether a call was executed (`call-in-doubt`): find out, then resolve it. The call is never run again silently. `evidence` has
+ * `tool` and `callId`.
  * @example
  * ```ts
  * import { InDoubt, open } from 'countersign/agent'
@@ -116,7 +116,7 @@ export class InDoubt extends AgentError {
   }
 }
 
-/** The doubt about a call with which code has ended. That of a call whose failure is recorded is none. */
+/** The doubt about a call that an error of the code reports; undefined if the failure of that call is recorded. */
 export function doubtIn(error: unknown): InDoubt | undefined {
   for (const cause of causesOf(error)) {
     if (cause instanceof RecordedFailure) return undefined
@@ -154,9 +154,9 @@ export class RunWaiting extends AgentError {
  *
  * await using cs = await open({ path: ':memory:' })
  * const answer = await cs.run({ name: 'order' }, async (run) =>
- *   run.waitFor('confirmed', { until: 10 }).catch((error) => (error instanceof WaitTimedOut ? 'nobody confirmed' : Promise.reject(error))),
+ *   run.waitFor('confirmed', { until: 10 }).catch((error) => (error instanceof WaitTimedOut ? 'not confirmed' : Promise.reject(error))),
  * )
- * console.log(answer) // nobody confirmed
+ * console.log(answer) // not confirmed
  * ```
  */
 export class WaitTimedOut extends AgentError {

@@ -16,7 +16,7 @@ interface Place {
   readonly address: ServeAddress | undefined
 }
 
-/** Throws `invalid-option`, `StoreOpenError`, `serve-failed`. */
+/** Opens a ledger in this process, and serves it if there is an address. Throws `invalid-option`, `StoreOpenError`, `serve-failed`. */
 export async function ledgerHere({ path, caller, address }: Place): Promise<Connection> {
   const tenant = Tenant.safeParse(caller.tenant)
   if (!tenant.success) {
@@ -33,7 +33,7 @@ export async function ledgerHere({ path, caller, address }: Place): Promise<Conn
   return { ...connection, ...(served && { url: served.url }) }
 }
 
-/** Throws `serve-failed`. */
+/** Serves an open ledger at an address. Throws `serve-failed`. */
 async function servedAt(opened: Embedded, address: ServeAddress): Promise<Served> {
   try {
     return await opened.serve(address)

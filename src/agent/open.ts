@@ -67,7 +67,7 @@ export async function open<const C extends readonly Codec[] = readonly []>(
   return createRuntime(await ledgerHere({ path, caller, address }), settings)
 }
 
-/** Throws `invalid-serve`. */
+/** The address to serve at. Throws `invalid-serve`. */
 function addressOf(serve: NonNullable<OpenOptions['serve']>, path: string): ServeAddress {
   const { port, host = LOOPBACK } = typeof serve === 'number' ? { port: serve } : serve
   if (!Number.isInteger(port) || port < 0 || port > PORT_MAX || host === '')
@@ -78,7 +78,7 @@ function addressOf(serve: NonNullable<OpenOptions['serve']>, path: string): Serv
   if (path === ':memory:')
     throw new AgentError(
       'invalid-serve',
-      'a ledger in memory keeps no keys, so that nobody could get a token for it: open it with a path',
+      'a ledger in memory keeps no keys, so no token could be issued for it: open it with a path',
     )
   return { port, host }
 }

@@ -58,7 +58,7 @@ export function refusalText(
     case 'approval-denied':
       return `Not run: the approval of ${call.tool} was denied (approval ${approval} of run ${call.runId}). Do not ask for the same again.`
     case 'approval-expired':
-      return `Not run: nobody decided in time on the approval of ${call.tool} (approval ${approval} of run ${call.runId}). Asking again requests a new one.`
+      return `Not run: no decision came in time on the approval of ${call.tool} (approval ${approval} of run ${call.runId}). Asking again requests a new one.`
     case 'budget-exceeded':
       return `Not run: the budget of run ${call.runId} does not allow ${call.tool}: ${error.message}. Nothing was spent. A person can start a run with a larger budget.`
     default:
@@ -75,7 +75,7 @@ function resolving({ runId, callId }: CallPlace, { url }: Desk): string {
 
 function approving(runId: string, approvalId: string, { url }: Desk): string {
   return url === undefined
-    ? 'nobody can decide it while this process has the ledger to itself: end the session, run "countersign serve", and start again'
+    ? 'it cannot be decided while this process has the ledger to itself: end the session, run "countersign serve", and start again'
     : approvalPage(runId, approvalId, { url })
 }
 

@@ -13,7 +13,7 @@ interface Printed {
 /** `line` is a line that `validateLine` produced. */
 export function explainVerdict(line: string): string {
   const { verdict, confidence, findings } = parseJson<Printed>(line)
-  const found = confidence === undefined ? 'nothing protected stood' : `${Math.round(confidence * 100)} % kept`
+  const found = confidence === undefined ? 'nothing protected to compare' : `${Math.round(confidence * 100)} % kept`
   return [`${verdict} (${found})`, ...findings.flatMap(explainFinding)].join('\n')
 }
 

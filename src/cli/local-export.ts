@@ -34,7 +34,7 @@ const DEFAULT_TENANT = 'default'
 /** Refusals that the user fixes by changing the arguments. */
 const USAGE_CODES: ReadonlySet<ExportRefusal['code']> = new Set<ExportRefusal['code']>(['invalid-query', 'beyond-log'])
 
-/** The same as that of a running ledger for the same request. */
+/** The exit code for a refused export, the same as with a running ledger. */
 function exitCodeOfRefusal(refused: ExportRefusal): ExitCode {
   if (refused.code === 'refused') return exitCodeOfStatus(STATUS[refused.refusal.code])
   return USAGE_CODES.has(refused.code) ? EXIT.usage : exitCodeOfStatus(STATUS[refused.code])

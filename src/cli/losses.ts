@@ -3,9 +3,10 @@ import { placeText } from '../../schemas/acknowledged-loss.ts'
 import { AcknowledgeLoss } from '../../schemas/answers/losses.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { ledgerStream, SYSTEM_TENANT } from '../../schemas/names.ts'
-import { openLedger } from '../compose/compose.ts'
+import { type OpenLedger, openLedger } from '../compose/compose.ts'
 import { silentLog } from '../ledger/effects.ts'
 import type { Answered } from '../ledger/subjects/subjects.ts'
+import { type Api, apiOver, applicationOver } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, type ExitCode, usageFailure } from './failure.ts'
 import { printObject } from './print-object.ts'
@@ -39,14 +40,38 @@ export async function acknowledgeLoss(args: Arguments): Promise<number> {
   return answer.open === 0 ? EXIT.ok : EXIT.unproven
 }
 
-/**
- * Every open loss of the tenant that has a place. That of the stream of acknowledgements comes first, because the others are written behind it. Exits with 3
- * if any loss is open afterwards.
- */
-async function acknowledgeAll(args: Arguments, reason: string): Promise<number> {
-  if (args.text('stream') !== undefined || args.text('revision') !== undefined)
+/** Exits with 3 if any loss is open afterwards. */
+async function acknowledgeAll(args: Arguments, reason: string): Promise<ExitCode> {
+  const { text, has } = args
+  if (text('stream') !== undefined || text('revision') !== undefined)
     throw usageFailure('--all: without --stream and --revision')
+  if (has('every-tenant')) return acknowledgeEverywhere(args, reason)
   await using losses = await openLosses(args, 'admin', 'audit:read')
+  return acknowledgeOf(losses, args, reason)
+}
+
+/** In the logs of every tenant, and in the ledger's own. A token is of one tenant, so this needs the store itself. */
+async function acknowledgeEverywhere(args: Arguments, reason: string): Promise<ExitCode> {
+  if (args.text('url') !== undefined || args.text('tenant') !== undefined)
+    throw usageFailure('--every-tenant: without --url and --tenant')
+  await using opened = await openLedger({ ...args.settings, acknowledges: true }, silentLog)
+  let code: ExitCode = EXIT.ok
+  for (const tenant of opened.ledger.lostEvents.tenants()) {
+    const losses = tenant === SYSTEM_TENANT ? systemLosses(opened) : await tenantLosses(opened, tenant)
+    const found = await acknowledgeOf(losses, args, reason, tenant)
+    if (found !== EXIT.ok) code = found
+  }
+  return code
+}
+
+async function tenantLosses(opened: OpenLedger, tenant: string): Promise<OfTenant> {
+  const held = { ledger: opened.ledger, keys: opened.keys.current() }
+  const { token, fetch } = await applicationOver(held, tenant, { scopes: ['admin', 'audit:read'] })
+  return ofApi(apiOver({ url: 'http://localhost', token, fetch, retries: 0 }, async () => undefined))
+}
+
+/** Every open loss that has a place. That of the stream of acknowledgements comes first, because the others are written behind it. */
+async function acknowledgeOf(losses: OfTenant, args: Arguments, reason: string, tenant = ''): Promise<ExitCode> {
   const done = new Set<string>()
   // Since the last acknowledgement, behind which another one may be taken.
   const refused = new Map<string, string>()
@@ -56,9 +81,10 @@ async function acknowledgeAll(args: Arguments, reason: string): Promise<number> 
     const next = done.size < ALL_MAX ? nextOf(open, (place) => done.has(place) || refused.has(place)) : undefined
     if (next === undefined) {
       for (const [place, why] of refused) process.stderr.write(`countersign: ${place}: ${oneLine(why)}\n`)
-      const left = `${open.length} losses of the tenant are still open: "countersign losses list" names them`
+      const of = tenant === '' ? 'the tenant' : tenant
+      const left = `${open.length} losses of ${of} are still open: "countersign losses list" names them`
       if (open.length > 0) process.stderr.write(`countersign: ${left}\n`)
-      else if (done.size === 0) process.stderr.write('countersign: no loss is open\n')
+      else if (done.size === 0 && tenant === '') process.stderr.write('countersign: no loss is open\n')
       return open.length === 0 ? EXIT.ok : EXIT.unproven
     }
     try {
@@ -83,31 +109,35 @@ function nextOf(
   return left.find(({ stream }) => stream.startsWith(LEDGER)) ?? left[0]
 }
 
-interface Losses extends AsyncDisposable {
+interface OfTenant {
   list(): Promise<JsonObject>
   acknowledge(asked: AcknowledgeLoss): Promise<JsonObject>
   exitCode(): ExitCode
 }
 
+type Losses = OfTenant & AsyncDisposable
+
 /** Of a running ledger, or of the store itself, which is opened although a start of the server would be refused (LOG-73). */
 async function openLosses(args: Arguments, ...scopes: readonly string[]): Promise<Losses> {
   const settings = { ...args.settings, acknowledges: true }
   const tenant = args.text('tenant') ?? 'default'
-  if (tenant === SYSTEM_TENANT && args.text('url') === undefined) return openSystemLosses(settings)
-  const api = await openWritingApi(args, { scopes }, settings)
-  return {
-    list: () => api.get('/v1/losses'),
-    acknowledge: (asked) => api.post('/v1/losses/acknowledge', { ...asked }),
-    exitCode: () => api.exitCode(),
-    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
+  if (tenant === SYSTEM_TENANT && args.text('url') === undefined) {
+    const opened = await openLedger(settings, silentLog)
+    return { ...systemLosses(opened), [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() }
   }
+  const api = await openWritingApi(args, { scopes }, settings)
+  return { ...ofApi(api), [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() }
 }
 
+const ofApi = (api: Api): OfTenant => ({
+  list: () => api.get('/v1/losses'),
+  acknowledge: (asked) => api.post('/v1/losses/acknowledge', { ...asked }),
+  exitCode: () => api.exitCode(),
+})
+
 /** Of the streams of the ledger itself: no token is for them, so only who has the store and its keys can ask. */
-async function openSystemLosses(settings: Arguments['settings']): Promise<Losses> {
-  const opened = await openLedger(settings, silentLog)
+function systemLosses({ ledger: { lostEvents } }: OpenLedger): OfTenant {
   const caller = { tenant: SYSTEM_TENANT, actor: 'local' }
-  const { lostEvents } = opened.ledger
   const answerOf = (found: Answered<object>): JsonObject => {
     if (!found.ok) throw new CliFailure(`${found.refusal.detail} (${found.refusal.code})`, EXIT.failed)
     return found.value as JsonObject
@@ -121,7 +151,6 @@ async function openSystemLosses(settings: Arguments['settings']): Promise<Losses
     },
     acknowledge: async (asked) => answerOf(await lostEvents.acknowledge(caller, asked)),
     exitCode: () => (isLost ? EXIT.unproven : EXIT.ok),
-    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   }
 }
 

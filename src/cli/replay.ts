@@ -11,6 +11,7 @@ import { replayRecords } from '../ledger/read/replay.ts'
 import { requireKeys } from '../settings/key-source.ts'
 import { KeyFileError } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
+import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
 import { StoreOpenError, type StoreReader } from '../store/event-store.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
@@ -36,7 +37,7 @@ export async function replay(inputs: Arguments): Promise<number> {
     }
     const log = logOf(reader, found)
     const noted = await lossesBeside(inputs.settings, keys, reader, log)
-    const losses = await lossesAtRest({ reader, log, noted }, stream)
+    const losses = await lossesAtRest({ reader, log, keys, noted }, stream)
     const lines = replayRecords(reader.readStream(stream), stream, { ring, runKeys: createRunKeys(ring), losses })
     return await print(lines, inputs.has('json'))
   } catch (error) {
@@ -68,12 +69,13 @@ async function* servedLines(api: Pick<Api, 'text'>, run: string): AsyncGenerator
 interface AtRest {
   readonly reader: StoreReader
   readonly log: LogAtRest | undefined
+  readonly keys: LedgerKeys
   readonly noted: readonly Loss[]
 }
 
 /** Losses known before the run is read: missing positions of the store, and events that only the ledger's log file has seen. */
-async function lossesAtRest({ reader, log, noted }: AtRest, stream: string): Promise<readonly Loss[]> {
-  const losses = await knownAtRest(reader, log, { isCounted: true, noted })
+async function lossesAtRest({ reader, log, keys, noted }: AtRest, stream: string): Promise<readonly Loss[]> {
+  const losses = await knownAtRest(reader, log, { isCounted: true, keys, noted })
   const known = lossesOfRun(losses(streamTenant(stream) ?? ''), stream)
   const behind = { store: reader, known: log?.knownHead(stream) }
   return [...known, ...(await lostBehind(behind, stream, { events: (await reader.head(stream)) + 1 }))]

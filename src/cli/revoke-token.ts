@@ -9,7 +9,7 @@ import { printObject } from './print-object.ts'
 import { printRows } from './table.ts'
 import { openWritingApi } from './writing-api.ts'
 
-/** Three parts with dots between them: somebody gave the token itself, which must not end up on record. */
+/** Three parts with dots between them: the token itself was given, which must not be recorded. */
 const WHOLE_TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 export async function revokeToken(args: Arguments): Promise<number> {
@@ -28,7 +28,7 @@ export async function revokeToken(args: Arguments): Promise<number> {
 }
 
 const UNKNOWN =
-  'revoked, but no token with this id is on record as issued by "countersign token" for this tenant: it is of another issuer, or the id is mistyped ("countersign audit tokens" lists them)'
+  'revoked, but no token with this id is recorded as issued by "countersign token" for this tenant: it is of another issuer, or the id is mistyped ("countersign audit tokens" lists them)'
 
 const COLUMNS = ['token', 'revokedAt', 'revokedBy', 'reason']
 

@@ -34,7 +34,7 @@ export async function token(args: Arguments): Promise<number> {
   const expires = new Date(now + ttlSeconds * MS_PER_SECOND).toISOString()
   const issued = { token: id, kid: tokenSigner(keys).kid, issuedAt: new Date(now).toISOString(), expires }
   const unrecorded = noteIssued(args.settings.data, issuedToken(request, issued))
-  if (unrecorded !== undefined) process.stderr.write(`${oneLine(`this token is not on record: ${unrecorded}`)}\n`)
+  if (unrecorded !== undefined) process.stderr.write(`${oneLine(`this token is not recorded: ${unrecorded}`)}\n`)
   process.stdout.write(args.has('json') ? jsonLine({ token: made, expires, ...goodFor }) : `${made}\n`)
   return 0
 }

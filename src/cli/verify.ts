@@ -181,7 +181,7 @@ function copiedTarget(name: string | undefined, { settings }: Arguments): NamedT
     : { kind: 'view', name: path, format, settings }
 }
 
-/** The whole log of the tenant of the token, which a running ledger puts on record as an export. */
+/** The whole log of the tenant of the token, which a running ledger records as an export. */
 function servedExport(inputs: Arguments): AsyncIterable<Uint8Array> {
   const text = (name: string): string | undefined => (name === 'tenant' ? undefined : inputs.text(name))
   return remoteFile({ ...inputs, text }, '/v1/export?format=jsonl')

@@ -29,27 +29,27 @@ export interface CommandOptions extends AskOptions {
 }
 
 /**
- * Names of runs, and versions of code, that a worker can carry on. Runs that no worker with a version has carried are always listed; without `versions`, those of
+ * Names of runs, and versions of code, that a worker can execute. Runs that no worker with a version has taken are always listed; without `versions`, those of
  * every version are as well.
  */
 export interface DueQuery {
   readonly names: readonly string[]
   readonly versions?: readonly string[]
-  /** Nothing is listed while workers carry so many runs of the tenant. */
+  /** Limit for the tenant: nothing is listed while its workers execute this many runs. */
   readonly perTenant?: number
-  /** At most 500. */
+  /** Number of runs in a page; at most 500. */
   readonly limit: number
-  /** The `nextCursor` of another page for the same names and versions: only what follows it. */
+  /** The `nextCursor` of another page for the same names and versions; only runs after that page are listed. */
   readonly cursor?: string
 }
 
-/** Runs that a worker may carry on. `nextCursor`: the page is full, and others may follow. */
+/** Runs that a worker may resume. If `nextCursor` is set, the page is full, and more runs may follow. */
 export interface DuePage {
   readonly items: readonly JsonObject[]
   readonly nextCursor?: string
 }
 
-/** `created`: something new was recorded; `replayed`: this is the answer to an earlier request with the same key. */
+/** The answer to a command. `created`: something new was recorded; `replayed`: this is the answer to an earlier request with the same idempotency key. */
 export interface Recorded<Body extends JsonObject = JsonObject> {
   readonly created: boolean
   readonly replayed: boolean
@@ -60,7 +60,7 @@ export interface Recorded<Body extends JsonObject = JsonObject> {
 export interface BatchAnswer {
   readonly status: number
   readonly body: JsonObject
-  /** Revision of the run's last event after a refusal, which records it if it is recorded. */
+  /** Revision of the run's last event after a refusal; if the refusal was recorded, that of its own event. */
   readonly revision?: number
 }
 
@@ -85,7 +85,7 @@ interface Page {
 export type Query = Readonly<Record<string, string | number | undefined>>
 
 /**
- * Every method throws `LedgerError` for a refusal, `UnreachableError` if no answer arrives, and the signal's reason after an abort.
+ * A client of one ledger, under one token. Every method throws `LedgerError` for a refusal, `UnreachableError` if no answer arrives, and the signal's reason after an abort.
  * @example
  * ```ts
  * import { createClient } from 'countersign/client'
@@ -99,12 +99,15 @@ export type Query = Readonly<Record<string, string | number | undefined>>
  */
 export interface Client {
   readonly url: string
-  /** Executes one command; `runId` is ignored by the command `start`. */
+  /** Executes one command on a run. The command `start` ignores `runId`, which may be empty. */
   execute<C extends Command>(runId: string, command: C, options?: CommandOptions): Promise<Recorded<AnswerTo<C>>>
   /** Executes up to 256 commands, in order. A refused command is returned as an answer, not thrown. */
   batch(items: readonly BatchItem[], options?: CommandOptions): Promise<readonly BatchAnswer[]>
+  /** The state of a run: status, steps, totals and what is open. */
   run(runId: string, options?: AskOptions): Promise<RunAnswer>
+  /** The established context of a run: the current one, or that of the step `at.step`. */
   context(runId: string, at?: Query, options?: AskOptions): Promise<ContextAnswer>
+  /** One call, as `calls` lists it. */
   call(runId: string, callId: string, options?: AskOptions): Promise<JsonObject>
   /** A large value of a run, by the digest in `argsRef` or `resultRef` of a call, or in `inputRef` or `outputRef` of the run. */
   value(runId: string, digest: string, options?: AskOptions): Promise<Json>
@@ -112,26 +115,31 @@ export interface Client {
   budget(runId: string, options?: AskOptions): Promise<JsonObject>
   /** All reservations of the run, oldest first. */
   reservations(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
+  /** One approval, whether or not it was decided. */
   approval(runId: string, approvalId: string, options?: AskOptions): Promise<JsonObject>
   /**
    * Approvals in the tenant that can still be decided, with the arguments of each call; the commands `grant` and `deny` decide them. Throws `runs-unreadable`
    * after the last item if some runs cannot be read.
    */
   approvals(options?: AskOptions): AsyncIterable<JsonObject>
+  /** The rollbacks of the run, each with its plan. */
   compensations(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
   /** All forks with their branches, oldest first. */
   forks(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
-  /** All items, across pages. */
+  /** All calls of the run, across pages. */
   calls(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
   /**
    * Calls without an outcome, running or in doubt, of all runs that the token may read; with `equalTo`, only that open call and those with its tool and
    * arguments. Throws `runs-unreadable` after the last item if some runs cannot be read.
    */
   openCalls(options?: AskOptions & { readonly equalTo?: string }): AsyncIterable<JsonObject>
+  /** All handoffs of the run, across pages. */
   envelopes(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
+  /** All events of the run, in order. `filter` has the parameters of `GET /v1/runs/{run}/events`. */
   events(runId: string, filter?: Query, options?: AskOptions): AsyncIterable<EventRecord>
+  /** Runs of the tenant, newest first. `filter` has the parameters of `GET /v1/runs`, such as `status`. */
   runs(filter?: Query, options?: AskOptions): AsyncIterable<JsonObject>
-  /** Runs that a worker may carry on, in the order in which they became due. If there are none, the ledger waits for one, for at most `waitSeconds` (30). */
+  /** Runs that a worker may resume, in the order in which they became due. If there are none, the ledger waits for one, for at most `waitSeconds` (30). */
   dueRuns(query: DueQuery, options?: AskOptions & { readonly waitSeconds?: number }): Promise<DuePage>
   /** Events of a run, or of all runs that the token may read: first the existing ones, then new ones. Ends with the signal, or when the reader stops. */
   tail(runId?: string, options?: AskOptions): AsyncIterable<EventRecord>

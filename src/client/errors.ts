@@ -22,7 +22,7 @@ export class LedgerError extends Error {
   readonly problem: JsonObject
   /** Recommended wait before a retry, in milliseconds, if known. */
   readonly retryAfterMs?: number
-  /** Revision of the run's last event after the refusal, which records it if it is recorded. */
+  /** Revision of the run's last event after the refusal; if the refusal was recorded, that of its own event. */
   readonly revision?: number
 
   constructor(status: number, problem: JsonObject, revision?: number) {

@@ -54,7 +54,7 @@ export interface Transport {
 }
 
 const RETRIES = 5
-/** The same where the token function gave no token: one that hangs may take half of the patience each time. */
+/** Number of retries if the token function gave no token: one that hangs may take half of the patience each time. */
 const TOKEN_RETRIES = 1
 const PATIENCE_MS = 30_000
 const TIMEOUT_MS = 60_000
@@ -63,7 +63,7 @@ const TOKEN_LEAST_MS = 1_000
 const UNAUTHENTICATED = 401
 const BACKOFF_MS = 100
 const BACKOFF_MAX_MS = 5_000
-/** Longer waits that the ledger asks for are left to the caller. */
+/** Longest wait that a request makes for the ledger; longer ones are left to the caller. */
 const WAIT_MAX_MS = 10_000
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
@@ -80,7 +80,7 @@ export function createTransport(options: TransportOptions): Transport {
 /** Processes a 2xx response. It takes over the exchange and must end it. */
 type Take<T> = (response: FetchAnswer, exchange: Exchange) => Promise<T>
 
-/** Not repeated if nothing was received, because `send` has already retried. */
+/** The whole text of an answer. The request is not repeated here if nothing was received, because `send` has already retried. */
 async function wholeTextOf(options: TransportOptions, url: string, ask: Ask): Promise<string> {
   const { retries = RETRIES } = options
   for (let tries = 0; ; tries += 1) {
@@ -94,7 +94,7 @@ async function wholeTextOf(options: TransportOptions, url: string, ask: Ask): Pr
   }
 }
 
-/** Releases the connection if the reader stops. */
+/** An answer as a stream of text. Releases the connection if the reader stops. */
 async function* textOf(options: TransportOptions, url: string, ask: Ask): AsyncGenerator<string, void> {
   const { body, exchange } = await send(options, url, ask, async (response, opened) => ({
     body: response.body,
@@ -141,7 +141,7 @@ async function send<T>(options: TransportOptions, url: string, ask: Ask, take: T
   }
 }
 
-/** A URL drops `.`, `..` and what is empty: an id of that form would lead to something else. */
+/** Throws for ids that would change the path: a URL drops the segments `.`, `..` and empty ones. */
 function requireOwnPath(path: string): void {
   const segments = path.replace(/\?.*$/s, '').split('/').slice(1)
   const lost = segments.find((segment) => /^\.{0,2}$/.test(segment))
@@ -155,12 +155,12 @@ function isPatienceOver(
   return tries >= (retries ?? atLeast) && (retries !== undefined || goneMs >= patienceMs)
 }
 
-/** A function may have given a token that was expired, or not yet known. */
+/** Whether another call of the token function may help: its token may have been expired, or not yet known. */
 function mayGetBetterToken({ token }: TransportOptions, failure: LedgerError | UnreachableError): boolean {
   return typeof token === 'function' && failure instanceof LedgerError && failure.status === UNAUTHENTICATED
 }
 
-/** A comma in a key would be mistaken for the separator of two header values. */
+/** Quotes an idempotency key with a comma, which would be mistaken for the separator of two header values. */
 function withQuotedKey(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const key = headers['idempotency-key']
   if (key === undefined || !key.includes(',') || key.startsWith('"')) return headers
@@ -202,10 +202,10 @@ async function attempt<T>(options: TransportOptions, url: string, ask: Ask, take
   }
 }
 
-/** The token function gave no token, so that nothing was sent. */
+/** The failure if the token function gave no token, so that nothing was sent. */
 class NoToken extends UnreachableError {}
 
-/** Throws the abort reason if the caller aborted. */
+/** The token for one request. Throws the abort reason if the caller aborted. */
 async function tokenFor(options: TransportOptions, url: string, signal?: AbortSignal): Promise<string | NoToken> {
   const { token, patienceMs = PATIENCE_MS, timeoutMs = TIMEOUT_MS } = options
   if (typeof token === 'string') return token

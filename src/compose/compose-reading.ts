@@ -79,6 +79,7 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     const usesFiles = asksFiles && stops?.isPutBack !== true
     const knownLost = await knownAtRest(reader, log, {
       isCounted,
+      keys,
       stops: stops?.losses,
       noted: await lossesBeside(settings, keys, reader, log),
     })

@@ -219,7 +219,7 @@ function makeDataFolder({ data }: Settings): void {
 function walLossLog(log: Log): (loss: WalLoss) => void {
   return ({ kind, ...loss }) =>
     kind === 'torn'
-      ? log.warn(loss, 'the log of the store ends in an append that was cut off; nobody was told that it succeeded')
+      ? log.warn(loss, 'the log of the store ends in an append that was cut off; its success was never acknowledged')
       : log.error(loss, 'the log of the store is damaged: the ledger goes on without its last frames, as requested')
 }
 

@@ -1,13 +1,14 @@
 /** @module Reads from the ledger's own log file which events a store once had, for a process that only reads. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { LOST_EVENTS_MAX } from '../../schemas/acknowledged-loss.ts'
 import { LOSSES_MAX, type Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
 import { acknowledgedIn } from '../ledger/log/acknowledged-holes.ts'
+import { unexplained } from '../ledger/log/acknowledged-positions.ts'
 import { lateEvent } from '../ledger/log/late-events.ts'
-import { isPassedAt } from '../ledger/log/log-guard.ts'
-import { gapLoss, headKnownBy, holeLoss, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
+import { gapLoss, headKnownBy, holeLosses, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
 import { endOf, isPutBack, leafAt, MISSING } from '../ledger/log/log-stops.ts'
 import type { KnownHead, LossesOfTenant } from '../ledger/log/tenant-logs.ts'
 import { expectedAlone } from '../ledger/read/record-seal.ts'
@@ -22,6 +23,7 @@ import { logTenant, streamTenant } from '../signing/stream-tenant.ts'
 import type { Attested, Position, ReadRecord, StoreReader } from '../store/event-store.ts'
 import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
+import { acknowledgedAmong, acknowledgedOf, lossOfEvent } from './acknowledged-at-rest.ts'
 import { lossesBehindCheckpoints } from './checkpoints-at-rest.ts'
 import { isPositionOf, lossesNoted, notedLoss } from './store-held.ts'
 
@@ -30,6 +32,8 @@ export interface StopsAtRest {
   readonly losses: LossesOfTenant
   readonly isPutBack: boolean
 }
+
+type StreamPlace = Pick<ReadRecord, 'stream' | 'revision'>
 
 /** A snapshot of the log file; its owner may keep writing it. */
 export interface LogAtRest extends Disposable {
@@ -48,8 +52,12 @@ export interface LogAtRest extends Disposable {
   attestedAfter(): Position | undefined
   /** Places of the events of all leaves, of every tenant. */
   places(): Generator<LeafPlace>
-  /** The events at these positions, which have no record: as leaves name them, or a loss of the store; without those that are acknowledged. */
-  lossesAt(store: Pick<StoreReader, 'comparePositions'>, positions: readonly Position[]): readonly Loss[]
+  /** The event at a position that has no record, if a leaf names it. */
+  leafAt(store: Pick<StoreReader, 'comparePositions'>, position: Position): StreamPlace | undefined
+  /** Whether the event is acknowledged as lost. */
+  isAcknowledged(place: StreamPlace): boolean
+  /** Tenants with acknowledged losses. */
+  holedTenants(): readonly string[]
   /** For each log, the first event at its end that the store no longer has; `store` must have been opened after this file. */
   lostEnds(store: Pick<StoreReader, 'readStream'>): Promise<readonly Loss[]>
 }
@@ -57,8 +65,8 @@ export interface LogAtRest extends Disposable {
 const PLACES_AT_ONCE = 4_096
 /** Number of last positions of a store that every reader looks at. */
 const NEAR = 4_096
-/** Maximum number of missing positions that are named. */
-const MISSING_MAX = 100
+/** Maximum number of missing positions that are looked up: more are not acknowledged. */
+const MISSING_MAX = LOST_EVENTS_MAX
 /** Number of events behind the place that the log has reached that are checked before a command reads; a ledger that serves leaves few. */
 const UNFOLLOWED_MAX = 20_000
 const NOTHING_ATTESTED: Attested = { lost: [] }
@@ -106,7 +114,7 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
         oneExists ||= exists
         if (stopped !== undefined && !exists) stops.set(tenant, stopLoss(tenant, stopped))
       }
-      const holes = new Map(logs.holedLogs().map((row) => [row.tenant, (row.holes ?? []).map(holeLoss)]))
+      const holes = new Map(logs.holedLogs().map((row) => [row.tenant, holeLosses(row.holes ?? [])]))
       const { gap, ...progress } = logs.progress() ?? {}
       const isOneBack = gap?.events === 1 && (await store.recordAt(gap.first)) !== undefined
       const ofStore = lossesOfStore({ ...progress, ...(gap !== undefined && !isOneBack && { gap }) })
@@ -128,15 +136,9 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
         for (let from = 0; from < size; from += PLACES_AT_ONCE)
           yield* logs.leafPlaces(tenant, from, Math.min(size, from + PLACES_AT_ONCE))
     },
-    lossesAt: (store, positions) => {
-      const isAcknowledged = acknowledgedIn(logs)
-      return positions.flatMap((position): readonly Loss[] => {
-        const leaf = leafAt({ store, logStore: logs }, position)
-        if (leaf === undefined) return isPassedAt({ store, logStore: logs }, position) ? [] : [gapLoss]
-        const { stream, revision } = leaf
-        return isAcknowledged(leaf) ? [] : [{ scope: 'run', code: MISSING, stream, revision }]
-      })
-    },
+    leafAt: (store, position) => leafAt({ store, logStore: logs }, position),
+    isAcknowledged: acknowledgedIn(logs),
+    holedTenants: () => logs.holedLogs().map(({ tenant }) => tenant),
     lostEnds: async (store) => {
       const losses: Loss[] = []
       for (const row of logs.logs()) {
@@ -186,22 +188,52 @@ export function logOf(store: StoreReader, found: LogAtRest | LogUnread): LogAtRe
   return found.attestedAfter() !== undefined && store.densePositions === true ? undefined : found
 }
 
-/** Counting missing positions reads all of them, and passes those of acknowledged losses; checking only the end of the store does not. */
-async function lacksPositions(store: StoreReader, log: LogAtRest | undefined, isCounted: boolean): Promise<boolean> {
-  if (!isCounted) return (await store.missingEnd?.()) !== undefined
-  const missing = (await store.missingPositions?.(MISSING_MAX + 1)) ?? []
-  if (missing.length === 0) return false
-  return log === undefined || missing.length > MISSING_MAX || log.lossesAt(store, missing).length > 0
+interface Sources {
+  readonly log: LogAtRest | undefined
+  /** Undefined if nothing can be checked. */
+  readonly keys: LedgerKeys | undefined
 }
 
-/** Losses among the last positions of the store, before its end, which costs the same for a store of any size. */
-async function missingNear(store: StoreReader, log: LogAtRest | undefined): Promise<readonly Loss[]> {
+/**
+ * Losses at positions without a record: as leaves name the events, or of the store. Acknowledged losses account for as many positions as they name events, and
+ * are named themselves.
+ */
+async function lossesAt(
+  store: StoreReader,
+  missing: readonly Position[],
+  { log, keys }: Sources,
+): Promise<readonly Loss[]> {
+  const leaves = new Map(missing.map((position) => [position, log?.leafAt(store, position)]))
+  const isPassed = (position: Position): boolean => {
+    const leaf = leaves.get(position)
+    return leaf !== undefined && log?.isAcknowledged(leaf) === true
+  }
+  if (missing.every(isPassed)) return []
+  const acknowledged =
+    keys === undefined
+      ? []
+      : await (log === undefined
+          ? acknowledgedAmong(store.readAll(), keys)
+          : acknowledgedOf(store, log.holedTenants(), keys))
+  const lost = (await unexplained(store, missing, acknowledged)).map((position): Loss => {
+    const { stream, revision } = leaves.get(position) ?? {}
+    return stream === undefined ? gapLoss : { scope: 'run', code: MISSING, stream, revision }
+  })
+  return [...lost, ...acknowledged.map(lossOfEvent)]
+}
+
+/** `isCounted`: at every position; otherwise among the last ones, which costs the same for a store of any size, and at the end. */
+async function missingIn(store: StoreReader, isCounted: boolean, sources: Sources): Promise<readonly Loss[]> {
+  if (isCounted) {
+    const missing = (await store.missingPositions?.(MISSING_MAX + 1)) ?? []
+    return missing.length > MISSING_MAX ? [gapLoss] : lossesAt(store, missing, sources)
+  }
   const end = await store.end()
-  const missing = ((await store.missingPositions?.(MISSING_MAX, NEAR)) ?? []).filter(
+  const missing = ((await store.missingPositions?.(NEAR, NEAR)) ?? []).filter(
     (position) => end !== undefined && store.comparePositions(position, end) < 0,
   )
-  if (missing.length === 0) return []
-  return log?.lossesAt(store, missing) ?? [gapLoss]
+  const atEnd = (await store.missingEnd?.()) === undefined ? [] : [gapLoss]
+  return [...atEnd, ...(await lossesAt(store, missing, sources))]
 }
 
 /** Whether the store ends before a position that the log file has seen. Events behind that position, of any run, may be lost as well. */
@@ -213,6 +245,7 @@ async function endsBefore(store: StoreReader, seen: Position | undefined): Promi
 
 interface AtRest {
   readonly isCounted: boolean
+  readonly keys: LedgerKeys | undefined
   /** Losses at which logs stopped; absent if that was not checked. */
   readonly stops?: LossesOfTenant | undefined
   /** Losses that the ledger's own note and its checkpoints show; see `lossesBeside`. */
@@ -224,14 +257,14 @@ export async function lossesAtRest(settings: Settings, reader: StoreReader): Pro
   const keys = readKeys(settings.keys)
   if (keys === undefined) {
     const noted = await lossesBehindCheckpoints(settings, reader, () => 0)
-    return knownAtRest(reader, undefined, { isCounted: false, noted })
+    return knownAtRest(reader, undefined, { isCounted: false, keys, noted })
   }
   const found = await openLogAtRest(settings.data, keys)
   using file = typeof found === 'string' ? undefined : found
   const log = logOf(reader, file ?? 'absent')
   const stops = (await log?.stopsIn(reader))?.losses
   const noted = await lossesBeside(settings, keys, reader, log)
-  return await knownAtRest(reader, log, { isCounted: false, stops, noted })
+  return await knownAtRest(reader, log, { isCounted: false, keys, stops, noted })
 }
 
 /** What the ledger's own note and its checkpoints beside the store know of, and the store lacks. */
@@ -242,7 +275,7 @@ export async function lossesBeside(
   log: LogAtRest | undefined,
 ): Promise<readonly Loss[]> {
   const noted = await lossesNoted(reader, notedLoss(settings, fixedKeys(keys)))
-  return [...noted, ...(await lossesBehindCheckpoints(settings, reader, (tenant) => log?.sizeOf(tenant) ?? 0))]
+  return [...noted, ...(await lossesBehindCheckpoints(settings, reader, (tenant) => log?.sizeOf(tenant) ?? 0, keys))]
 }
 
 /**
@@ -253,9 +286,8 @@ export async function lossesBeside(
 export async function knownAtRest(
   store: StoreReader,
   log: LogAtRest | undefined,
-  { isCounted, stops, noted }: AtRest,
+  { isCounted, keys, stops, noted }: AtRest,
 ): Promise<LossesOfTenant> {
-  const hasGap = await lacksPositions(store, log, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
   const attested = (isCounted && (await store.attested?.({}))) || NOTHING_ATTESTED
   const attestedTo = log?.attestedAfter()
@@ -264,12 +296,12 @@ export async function knownAtRest(
     attested.after !== undefined &&
     store.comparePositions(attested.after.now, attestedTo) > 0
   const areNotesBroken = attested.broken !== undefined || isLater
-  const near = isCounted ? [] : await missingNear(store, log)
-  const isUnnamed = near.some(({ stream }) => stream === undefined)
+  const missing = await missingIn(store, isCounted, { log, keys })
+  const isUnnamed = missing.some(({ stream }) => stream === undefined)
   const gone = attested.lost.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
-  const lost = [...gone, ...near, ...((await log?.lostEnds(store)) ?? [])]
+  const lost = [...gone, ...missing, ...((await log?.lostEnds(store)) ?? [])]
   return (tenant) => [
-    ...(hasGap || isUnnamed ? [gapLoss] : []),
+    ...(isUnnamed ? [gapLoss] : []),
     ...(wentBack ? [WENT_BACK] : []),
     ...(areNotesBroken ? [notesLoss] : []),
     ...(stops?.(tenant) ?? []),

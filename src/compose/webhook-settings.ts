@@ -55,7 +55,7 @@ function postTo({ url, allow }: WebhookSettings, version: string): PostDelivery 
     allow,
     setting: 'webhook',
     allowIn: '--webhook-allow',
-    plain: 'so that nobody reads or alters what it is told',
+    plain: 'so that what it is told cannot be read or altered on the way',
   })
   return postDelivery({ url, version, allow: target })
 }

@@ -59,4 +59,6 @@ export interface DashboardDeps {
   /** The API's own answer to a GET with a token: all checks of the API apply. */
   readonly api: (c: DashboardContext, path: string, token: string) => Response | Promise<Response>
   readonly explain: (code: string) => Explained
+  /** A temporary failure or damage of the store, as the API answers it; undefined for a defect. `detail` is a sentence. */
+  readonly explainError: (error: unknown) => (Explained & { readonly detail: string }) | undefined
 }

@@ -6,12 +6,8 @@ import { READ_OWN_RUNS, type TokenAccess } from '../access/access.ts'
 import { isAudited, readOf } from '../access/audit-trail.ts'
 import { accessRefusal, mayOpen } from '../access/check-access.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import { IndexBuildingError } from '../ledger/audit/index-building.ts'
-import { ViewBehindError } from '../ledger/read/view-behind.ts'
-import { OverloadedError } from '../resources/overloaded-error.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import type { Principal } from '../signing/tokens.ts'
-import { StoreUnavailableError } from '../store/event-store.ts'
 import { type Frame, pageResponse, problemPage, seeOther } from './answer.tsx'
 import { cookieOf, dropCookie, SESSION_COOKIE } from './cookies.ts'
 import { isOwnSite, sameSecret } from './csrf.ts'
@@ -244,18 +240,8 @@ function failed(frame: Frame, error: unknown): Promise<Response> {
   }
   // The reader has disconnected, or has to sign in again.
   if (error instanceof ReaderLeftError) return Promise.resolve(seeOther(frame.c, SIGN_IN))
-  if (error instanceof OverloadedError) {
-    return problemPage(frame, { ...deps.explain('overloaded'), detail: error.message })
-  }
-  if (error instanceof IndexBuildingError) {
-    return problemPage(frame, { ...deps.explain('index-building'), detail: error.message })
-  }
-  if (error instanceof ViewBehindError) {
-    return problemPage(frame, { ...deps.explain('view-behind'), detail: error.message })
-  }
-  if (error instanceof StoreUnavailableError) {
-    return problemPage(frame, { ...deps.explain('store-unavailable'), detail: 'The store cannot be read now.' })
-  }
+  const known = deps.explainError(error)
+  if (known !== undefined) return problemPage(frame, known)
   const errorId = randomUUID()
   deps.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a page failed')
   const detail = `It is in the server's log under ${errorId}.`

@@ -1,4 +1,4 @@
-/** @module Calls whose work a run within the run does: while that run is open, its end decides what became of the call, and nobody resolves it (RUN-292). */
+/** @module Calls whose work is done by a run within the run: while that run is open, only its end decides the outcome of the call (RUN-292). */
 import type { Json } from '../../schemas/json.ts'
 import type { View } from './page.ts'
 

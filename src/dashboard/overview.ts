@@ -1,9 +1,6 @@
 /** @module The data of the overview: each part is queried separately and with few rows, so that a failing part does not affect the others. */
 import type { JsonObject } from '../../schemas/json.ts'
-import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import type { RunListFilter } from '../ledger/ledger.ts'
-import { ViewBehindError } from '../ledger/read/view-behind.ts'
-import { DerivedFileRenewedError } from '../store/derived-file.ts'
 import { textIn } from './item-members.ts'
 import { Refused, type View } from './page.ts'
 import { queryAudit } from './pages/audit-query.ts'
@@ -60,9 +57,11 @@ export async function readOverview(view: Asking, since: string | undefined): Pro
   const filter = since === undefined ? {} : { since }
   const newest = { limit: ROWS, newestFirst: true }
   const ask = (name: 'rejections' | 'refusals' | 'open-compensations') =>
-    partOf(async () => (await queryAudit(view, { name, filter }, newest)).items)
+    partOf(view, async () => (await queryAudit(view, { name, filter }, newest)).items)
   const runs = (filters: Pick<RunListFilter, 'inDoubt' | 'overdue' | 'waiting' | 'stuck'>) =>
-    partOf(async () => (await view.deps.ledger.listRuns(view.caller, { ...filters, limit: ROWS })).items.map(rowOf))
+    partOf(view, async () =>
+      (await view.deps.ledger.listRuns(view.caller, { ...filters, limit: ROWS })).items.map(rowOf),
+    )
   const [rejections, refusals, failedCompensations, inDoubt, overdue, waiting, stuck, hasRuns, spend, readers] =
     await Promise.all([
       ask('rejections'),
@@ -72,21 +71,20 @@ export async function readOverview(view: Asking, since: string | undefined): Pro
       runs({ overdue: true }),
       runs({ waiting: true }),
       runs({ stuck: true }),
-      partOf(async () => (await view.deps.ledger.listRuns(view.caller, { limit: 1 })).items.length > 0),
-      partOf(() => spenders(view, filter)),
-      partOf(() => readersOf(view)),
+      partOf(view, async () => (await view.deps.ledger.listRuns(view.caller, { limit: 1 })).items.length > 0),
+      partOf(view, () => spenders(view, filter)),
+      partOf(view, () => readersOf(view)),
     ])
   return { rejections, refusals, failedCompensations, inDoubt, overdue, waiting, stuck, hasRuns, spend, readers }
 }
 
-const MADE_ANEW = 'An index that this rests on is being rebuilt from the store.'
-
-async function partOf<T>(read: () => Promise<T>): Promise<Part<T>> {
+async function partOf<T>({ deps }: Asking, read: () => Promise<T>): Promise<Part<T>> {
   try {
     return { ok: true, value: await read() }
   } catch (error) {
-    if (error instanceof DerivedFileRenewedError) return { ok: false, why: MADE_ANEW }
-    if (error instanceof IndexBuildingError || error instanceof ViewBehindError || error instanceof Refused)
+    const known = deps.explainError(error)
+    if (known !== undefined) return { ok: false, why: known.detail }
+    if (error instanceof Refused)
       return { ok: false, why: `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.` }
     throw error
   }

@@ -49,7 +49,7 @@ export interface Run extends Omit<RunAnswer, 'asOf'> {
   readonly asOf: string | undefined
 }
 
-/** The open calls that nobody settles; those of models are not counted, since nobody has to resolve them. */
+/** The open calls that are not settled. Calls of models are not counted, since they need no resolution. */
 export function unsettledOf({ openCalls }: Pick<Run, 'openCalls'>): Record<'inDoubt' | 'overdue', Run['openCalls']> {
   const calls = openCalls.filter(({ phase }) => phase === undefined)
   return {

@@ -53,7 +53,7 @@ function mark(code: number): TextPart {
   return { kind: 'mark', text: point, title: NAMES[code] ?? 'invisible character' }
 }
 
-/** The same as plain text, for attributes. */
+/** The text with invisible characters named in brackets, as plain text for attributes. */
 export function visibleText(text: string): string {
   return visibleParts(text)
     .map((part) => (part.kind === 'text' ? part.text : `[${part.text}]`))

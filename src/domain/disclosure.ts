@@ -19,7 +19,7 @@ export function decideDisclosure(state: RunState): Decision {
   return append({ type: 'RunKeyDisclosed', data: { v: 1 } })
 }
 
-/** The same decision if it appends nothing; otherwise a refusal that appends nothing either. */
+/** Makes a decision append nothing: one that would append becomes a refusal. For runs whose keys were disclosed. */
 export function withoutAppend(decision: Decision): Decision {
   if (decision.kind === 'refuse') return refuse(decision.refusal)
   if (decision.kind !== 'append') return decision

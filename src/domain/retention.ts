@@ -75,7 +75,7 @@ export function retentionFloor(
   )
 }
 
-/** The same for a run of which only the time of its last event is known: of the classes that may be its own, the one that keeps it longest. */
+/** The floor of a run of which only the time of its last event is known: of the classes that may apply to it, that of the one that keeps it longest. */
 export function longestFloor(updatedAt: string, { tenant, classes, nowMs }: FloorAt): Floor | undefined {
   const own = classes.filter((each) => each.tenant === undefined || each.tenant === tenant)
   const [longest] = own.toSorted((one, other) => (other.keep.atLeast ?? 0) - (one.keep.atLeast ?? 0))

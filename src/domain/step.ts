@@ -29,7 +29,7 @@ function decideStep(state: RunState, claim: ClaimCall & { readonly outcome: Step
   return append(...decided.drafts, ...outcomeDrafts({ callId, fence, phase }, { fence, ...claim.outcome }))
 }
 
-/** Whether a claim puts the refusal on record, or events that led to it. */
+/** Whether a claim records the refusal, or events that led to it. */
 function isRecorded({ refusal: { code }, record, before }: Refused): boolean {
   return record !== undefined || before !== undefined || ANSWERS_TO_CODE.has(code)
 }

@@ -4,7 +4,7 @@ import type { CarryRun, LeaveRun } from '../../schemas/requests.ts'
 import { append, type Decision, type Env, mustBeOpen, nowMsOf, refuse, timeAfter } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
-/** The refusal unless the run is open and this is the fence of its latest life: a fence that was never given out is nobody's. */
+/** The refusal unless the run is open and this is the fence of its latest life: a fence that was never issued belongs to no worker. */
 function mustBeOwner(state: RunState, runFence: number): Refusal | undefined {
   const closed = mustBeOpen(state, runFence)
   if (closed !== undefined || runFence === state.fence) return closed

@@ -145,7 +145,7 @@ export class ExportFile {
     return this.pass(this.#text.take())
   }
 
-  /** The same for bytes that were produced in another place. */
+  /** Counts and hashes bytes that were produced elsewhere, and returns them without those before the offset. */
   pass(bytes: Uint8Array): Uint8Array {
     const known = Math.min(Math.max(this.#offset - this.bytes, 0), bytes.length)
     this.#hash.update(bytes)

@@ -11,12 +11,12 @@ export interface ExportTexts {
   readonly data: string
 }
 
-/** One line with its line feed. Header and data are JCS texts, so that the line equals the serialization of its parsed parts. */
+/** One line of an export, with its line feed. Header and data are JCS texts, so that the line equals the serialization of its parsed parts. */
 export function exportLine(texts: ExportTexts): string {
   return `${recordText(texts)}\n`
 }
 
-/** The same without a line feed. */
+/** One line of an export, without its line feed. */
 export function recordText({ header, salt, data }: ExportTexts): string {
   return `{"header":${header},"salt":"${salt}","data":${data}}`
 }

@@ -16,9 +16,9 @@ export interface RoomLimits {
 interface Guest {
   readonly socket: Socket
   readonly address: string
-  /** Requests on this connection that are not answered yet. */
+  /** Number of requests on this connection that are not answered yet. */
   asking: number
-  /** Of these, requests whose work ends when the client disconnects. */
+  /** Number of unanswered requests whose work ends when the client disconnects. */
   leaving: number
 }
 

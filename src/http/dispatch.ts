@@ -139,10 +139,12 @@ async function guarded(
 }
 
 /** Adds the known losses of the tenant, or of the run in question, to the answer, so that an incomplete answer is marked as such. */
-async function withLosses(response: Response, { deps, caller, run }: RequestContext): Promise<Response> {
+async function withLosses(response: Response, { deps, caller, run, query }: RequestContext): Promise<Response> {
   const type = response.headers.get('content-type') ?? ''
   if (!JSON_TYPE.test(type)) return response
-  const losses = lossesMember(deps.ledger.losses({ tenant: caller.tenant, ...(run !== '' && { run }) }))
+  const about = (query as { readonly run?: string } | undefined)?.run
+  const range = run === '' ? { about } : { run }
+  const losses = lossesMember(deps.ledger.losses({ tenant: caller.tenant, ...range }))
   if (losses === undefined) return response
   const text = await response.text()
   const headers = new Headers(response.headers)

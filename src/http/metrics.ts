@@ -220,7 +220,7 @@ function registerReaders(registry: Registry, readers: Threads['readers']): void 
   )
   gauge(registry, 'reader_exports', 'Exports, bundles and replays that they are making.', () => stats().bodies)
   gauge(registry, 'reader_heap_bytes', 'Heaps of these threads.', () => stats().heapBytes)
-  counter(registry, 'reader_deaths_total', 'Ends of such a thread that nobody asked for.', () => stats().deaths)
+  counter(registry, 'reader_deaths_total', 'Unexpected ends of such a thread.', () => stats().deaths)
 }
 
 function registerIndexing(registry: Registry, indexing: Threads['indexing']): void {
@@ -232,10 +232,10 @@ function registerIndexing(registry: Registry, indexing: Threads['indexing']): vo
     () => stats().threads,
   )
   gauge(registry, 'indexing_heap_bytes', 'Heap of this thread.', () => stats().heapBytes)
-  counter(registry, 'indexing_deaths_total', 'Ends of this thread that nobody asked for.', () => stats().deaths)
+  counter(registry, 'indexing_deaths_total', 'Unexpected ends of this thread.', () => stats().deaths)
 }
 
-// Metrics of how well the ledger keeps up: events covered by checkpoints, witnessed or time-stamped, and calls that nobody settles.
+// Metrics of how well the ledger keeps up: events covered by checkpoints, witnessed or time-stamped, and calls that are not settled.
 
 /** A value that is not known yet is not reported, because 0 would suggest that all is well. */
 function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {

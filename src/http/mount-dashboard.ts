@@ -1,10 +1,11 @@
 /** @module Mounts the dashboard at `/ui` with services of the HTTP edge: rates, slots, problem texts, and the API under the session's token. */
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { createDashboard } from '../dashboard/dashboard.tsx'
-import type { DashboardContext, LiveFrames, PageReader } from '../dashboard/deps.ts'
+import type { DashboardContext, Explained, LiveFrames, PageReader } from '../dashboard/deps.ts'
 import type { Pace } from '../resources/work-queue.ts'
 import { streamed } from './answers.ts'
 import type { Gate } from './dispatch.ts'
+import { problemOfError } from './failure.ts'
 import { type HttpContext, type HttpEnv, remoteAddress } from './http-context.ts'
 import { EVENT_STREAM } from './open-stream.ts'
 import { isProblemCode, STATUS } from './problem-codes.ts'
@@ -35,9 +36,10 @@ export function mountDashboard(app: OpenAPIHono<HttpEnv>, { deps, metrics }: Gat
     beginReading: (c, reader) => beginReading(deps, c as unknown as HttpContext, reader),
     openLive: (c, live) => openLivePage(deps, c as unknown as HttpContext, live),
     api: (c, path, token) => app.fetch(apiRequest(c, path, token), c.env),
-    explain: (code) => {
-      const known = isProblemCode(code) ? code : 'internal'
-      return { status: STATUS[known], ...PROBLEM_TEXTS[known] }
+    explain,
+    explainError: (error) => {
+      const known = problemOfError(error)
+      return known && { ...explain(known.code), detail: asSentence(known.detail) }
     },
   })
   const track = metrics.tracker('any', '/ui')
@@ -49,6 +51,14 @@ export function mountDashboard(app: OpenAPIHono<HttpEnv>, { deps, metrics }: Gat
   app.route('/ui', dashboard)
   app.get('/', (c) => c.redirect('/ui', 303))
 }
+
+function explain(code: string): Explained {
+  const known = isProblemCode(code) ? code : 'internal'
+  return { status: STATUS[known], ...PROBLEM_TEXTS[known] }
+}
+
+const asSentence = (detail: string): string =>
+  `${detail.charAt(0).toUpperCase()}${detail.slice(1)}${detail.endsWith('.') ? '' : '.'}`
 
 /** A GET as the owner of the session would send it: every check of the API applies, and the page's cookies are not passed on. */
 function apiRequest(c: DashboardContext, path: string, token: string): Request {

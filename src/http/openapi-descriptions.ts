@@ -123,7 +123,7 @@ export const MEMBERS: Texts = {
   declare: 'Whether agents may declare places that move: `reasoned` (the default) or `none`.',
   decision: '`confirmed`: the values stay. `rejected`: the run goes back to before the first of them.',
   deadlineMs:
-    'Milliseconds after which a reservation that nobody settled counts as spent, as an estimate; default 600,000.',
+    'Milliseconds after which a reservation that was not settled counts as spent, as an estimate; default 600,000.',
   detail: 'What was wrong with this request, for people.',
   details: 'Further members of the failure, as JSON.',
   effects: '`none`: the call changes nothing outside of the run, and does not wait while a suspect is open.',
@@ -158,7 +158,7 @@ export const MEMBERS: Texts = {
   key: "The caller's own identity of the call: the same key in a run gets the recorded outcome. For a compensation, the id of the call it undoes.",
   'lists.key': 'Members by which the members of the list are known.',
   left: 'Its own process leaves it as it is, to the process that resumes the run.',
-  leftStanding: 'Of a compensation that succeeded: some of what the call did stands, and nobody undoes it.',
+  leftStanding: 'Of a compensation that succeeded: some of what the call did remains, and will not be undone.',
   leaseMs: 'Milliseconds that the claim lasts without being renewed, 100 to 600,000; default 60,000.',
   limit: 'Most money that may be spent, as a decimal string.',
   lists: 'What lists are: `set`, `bag`, `sequence`, or known by key members, by their place.',
@@ -185,7 +185,7 @@ export const MEMBERS: Texts = {
   name: 'Name of the run, for people and filters.',
   'branches.name': 'Name of the branch, unique in the fork.',
   'invariants.name': 'Name of the condition, which its finding bears.',
-  never: 'Places that nobody supersedes (JSON Pointers).',
+  never: 'Places that cannot be superseded (JSON Pointers).',
   occurrence: 'How many equal ones came before it at this place of the code, from 0.',
   onDiscard: 'What becomes of the calls of a branch that is not merged: `compensate` (the default) or `keep`.',
   onUnknown:

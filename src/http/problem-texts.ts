@@ -123,7 +123,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'result-not-recorded': text(
     'The result of a call is not recorded',
-    'Roll the run back: without that result nobody could replay or resume it.',
+    'Roll the run back: without that result it cannot be replayed or resumed.',
   ),
   'call-not-found': text('No such call', 'Check the call id; `GET /v1/runs/{run}/calls` lists them.'),
   'call-in-progress': text(
@@ -156,7 +156,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'A run has at most as many open waits as `limit` says: wait for fewer things at once.',
   ),
   'signal-not-awaited': text(
-    'Nobody waits for this signal',
+    'No run waits for this signal',
     "The run's policy refuses signals that no wait is there for (`signals: refuse`). Check the name, or send it again once the run waits: `GET /v1/runs/{run}/waits`.",
   ),
   'signal-invalid': text(
@@ -317,7 +317,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'The ledger sees nothing lost in that place now. `GET /v1/losses` names the places; an event that was put back needs no acknowledgement.',
   ),
   'loss-unknown': text(
-    'Nobody knows which event was lost',
+    'It is not known which event was lost',
     'The log can go on only past events whose place and digest are known. Put the event back from a copy of the store, or `log.db` from one that still has it.',
   ),
   internal: text(

@@ -75,7 +75,7 @@ export function runStream(
     },
     failedLate: (error) => {
       const expected = error === stopped.signal.reason || error instanceof ReaderLeftError
-      if (!expected && !cutByEnd(error)) log.warn({ err: error, path }, 'a stream that nobody reads ended badly')
+      if (!expected && !cutByEnd(error)) log.warn({ err: error, path }, 'a stream without a reader ended with an error')
     },
   })
   draining.addEventListener('abort', drain)

@@ -17,7 +17,7 @@ const NONCE_BYTES = 8
 
 /** Throws `SettingsError` for an unusable address. */
 export function timestampAuthority({ url, allow }: TimestampSettings): TimestampAuthority {
-  const plain = 'so that nobody on the way keeps its tokens back'
+  const plain = 'so that its tokens cannot be held back on the way'
   const target = guardedTarget({ url, allow, setting: 'timestamp-url', allowIn: '--timestamp-allow', plain })
   return httpAuthority(url, { allow: target })
 }

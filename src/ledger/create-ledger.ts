@@ -27,7 +27,6 @@ import { type LogFact, LogStartError } from './log/log-deps.ts'
 import { headKnownBy } from './log/log-losses.ts'
 import { missingFault } from './log/log-stops.ts'
 import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
-import type { LossesOfTenant } from './log/tenant-logs.ts'
 import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { dueRunsOf } from './read/due-runs.ts'
@@ -78,7 +77,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const indexing = options.indexing?.({ append, onFault: (fault) => sealer.faultFound(fault) })
   const logs = openLogs?.(origin, indexing)
 
-  const { ofLog, ...known } = { ...knownOf(logs, options.knownLost), knownHead }
+  const { ofLog, logTenants, ...known } = { ...knownOf(logs, options), knownHead }
   const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId, ...known })
   const { runs, reader, queries, write } = side
   const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, indexing, lossesOf: ofLog }
@@ -88,7 +87,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const following = { list, approvals, followed: followed('audit'), lag: lag.audit, indexing, logs }
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
-  const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
+  const losses = knownLosses({ ofLog, ...integrity, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
   const erasing = await openSubjects({ ...subjectsOf(options), ...side, ...known, sealer, facts, effects, log, list })
   const history = new History(store, queries, { ...side, sealer })
@@ -106,7 +105,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...readsOf(history, { list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
     ...{ losses, ...erasing.operations },
-    lostEvents: lostEvents({ ...common, logs, losses, integrity, facts, store, log }),
+    lostEvents: lostEvents({ ...common, logs, logTenants, losses, integrity, facts, store, log }),
     tokens: openTokens({ ...known, store, sealer, facts, effects }),
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
@@ -149,8 +148,9 @@ const renewing =
 const knownHeadBy = (logs: Pick<LogStore, 'stream'>) => (stream: string) => headKnownBy(logs.stream(stream))
 
 /** The losses that the logs know, if the ledger keeps logs. */
-const knownOf = (logs: OpenLogs | undefined, knownLost: LossesOfTenant = () => []) => ({
-  ofLog: (tenant: string) => logs?.losses(tenant) ?? knownLost(tenant),
+const knownOf = (logs: OpenLogs | undefined, options: LedgerOptions) => ({
+  logTenants: () => options.logs?.store.logs().map((row) => row.tenant) ?? [],
+  ofLog: (tenant: string) => logs?.losses(tenant) ?? options.knownLost?.(tenant) ?? [],
   stoppedLog: logs && ((tenant: string) => logs.openLosses(tenant)[0]),
   acknowledged: logs && (async (tenant: string) => (await logs.acknowledged(tenant)).places),
 })

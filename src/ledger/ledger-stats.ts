@@ -14,7 +14,7 @@ export interface LedgerStats {
   readonly inFlightAppends: number
   readonly cachedRuns: number
   readonly integrity: {
-    /** Events recorded as broken, across all tenants, without those whose loss is acknowledged; at most 1,000 of a tenant are on record. */
+    /** Events recorded as broken, across all tenants, without those whose loss is acknowledged; at most 1,000 of a tenant are recorded. */
     readonly faults: number
     /** End of the last complete scrub pass, in milliseconds since 1970. */
     readonly lastPassEndedMs?: number

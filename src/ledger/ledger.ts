@@ -243,7 +243,7 @@ export interface LedgerExports {
   pin(caller: Caller, of?: PinOf): Promise<ExportPin>
   /** Checks the events that are read from the history of the tenant or of one run, up to a pin. */
   reading(caller: Caller, of: ReadRange): EventReading
-  /** The same check for the history of the tenant only; it also returns the leaf index of each event. */
+  /** Like `reading`, for the history of the tenant only; it also returns the leaf index of each event. */
   leafReading(caller: Caller, range: Omit<LeafRange, 'tenant'>): LeafReading
   /** The losses of a run that was read up to a pin: the log knows of more events, or of a different last event. */
   lostBehind(

@@ -258,7 +258,7 @@ export const SETTINGS = {
   },
   'read-threads': {
     about:
-      'threads that answer auditors and make exports, bundles and replays of a store in a file, beside the one that decides and answers, and from 2 on one more that writes the files that follow it; 0: that one does all of it',
+      'threads that answer auditors and make exports, bundles and replays of a store in a file. With 2 or more, one more thread writes the files that follow the store. With 0, the main thread does all of it',
     fallback: '1',
     schema: wholeNumber(0, READ_THREADS_MAX),
   },

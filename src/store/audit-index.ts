@@ -234,7 +234,7 @@ export interface AuditIndex extends DerivedFile {
     filter: AuditFilter,
     page: KeyPage & { readonly window: LeafWindow } & { readonly by: SpendBy },
   ): readonly SpendGroup[]
-  /** The same for whole blocks, from their stored sums. */
+  /** Like `spend`, for whole blocks, from their stored sums. */
   spendOfBlocks(view: AuditView, filter: SummedFilter, page: BlockPage): readonly SpendGroup[]
   /** Whole blocks of the view with charges in one of these hours. */
   spendBlocksAt(view: AuditView, hours: readonly string[]): readonly number[]

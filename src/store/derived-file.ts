@@ -62,8 +62,8 @@ export async function againIfRenewed<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The same for a read in several steps: it also starts again if another caller found the damage between two steps. The later steps would have read an
- * empty file, and nothing in their results would show it.
+ * Repeats a read in several steps if a derived file was rebuilt during it, also if another caller found the damage between two steps: the later steps would
+ * have read an empty file, and nothing in their results would show it.
  */
 export function readWhole<T>(file: Pick<DerivedFile, 'onRenewed'>, work: () => Promise<T>): Promise<T> {
   return againIfRenewed(async () => {

@@ -206,7 +206,7 @@ export interface EventStore extends AsyncDisposable {
   ): AsyncIterable<readonly ReadRecord[] | 'caught-up'>
   /**
    * Replaces salt and body of rows by their places in an archive, all or none; durable once resolved. Reads then take them from the archive. The archive must
-   * be durable, and on record, before. Rejects if nothing was moved, or if that is not known. Absent if this kind of store cannot.
+   * be durable and recorded before. Rejects if nothing was moved, or if that is not known. Absent if this kind of store cannot.
    */
   moveBodies?(moved: MovedBodies): Promise<void>
   /** Gives the space of moved bodies back; appends wait meanwhile. Absent if this kind of store cannot. */

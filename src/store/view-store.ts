@@ -25,7 +25,7 @@ export interface RunRow {
   readonly calls: number
   /** Number of approvals, signals and times that an open run waits for. */
   readonly waiting: number
-  /** Of these, the approvals that can still be decided. */
+  /** Number of approvals among them that can still be decided. */
   readonly approvals: number
   /** Whether the run is open and has accepted something suspect; some of it may still be unresolved. */
   readonly suspects: boolean
@@ -119,7 +119,7 @@ export interface Carried {
   readonly firstEnd: string | null
 }
 
-/** Open calls that nobody settles: in the first `runs` runs that have an open call, of one tenant or of all. */
+/** Open calls that are not settled: in the first `runs` runs that have an open call, of one tenant or of all. */
 export interface UnsettledFilter {
   readonly tenant?: string
   /** RFC 3339, UTC: leases that ended before this time are over. */

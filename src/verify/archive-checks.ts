@@ -11,7 +11,7 @@ import type { PlacedRecord } from './source-item.ts'
 
 const LISTED_MAX = 100
 
-/** An archive that is on record. */
+/** A recorded archive. */
 export interface RecordedArchive {
   readonly archive: string
   readonly tenant: string
@@ -46,7 +46,7 @@ export class ArchiveChecks {
   /** By tenant, the number of events of its ledger stream that are acknowledged as lost: each may have been the record of an archive. */
   readonly #lost = new Map<string, number>()
 
-  /** Takes an event whose seal is valid, or that nobody can check, as there are no keys. */
+  /** Takes an event whose seal is valid, or cannot be checked because there are no keys. */
   takeRecord(
     type: string,
     { tenant, stream }: { readonly tenant: string; readonly stream: string },

@@ -63,7 +63,7 @@ export function isForkOf(held: Checkpoint, record: PlacedRecord, tenant: string)
 
 export type HeldCheckpoint = Extract<ReadCheckpoint, { ok: true }>
 
-/** A checkpoint from the file beside a store, whoever signed it: even so it shows a loss. Undefined if it is none of the tenant's log. */
+/** A checkpoint from the file beside a store. Its signature does not matter: it shows a loss in any case. Undefined if it is none of the tenant's log. */
 export function filedCheckpoint(tenant: string, note: string): HeldCheckpoint | undefined {
   const checkpoint = parseCheckpoint(parseNote(note)?.text ?? '')
   return checkpoint?.origin.endsWith(`/${tenant}`) === true ? { ok: true, checkpoint, tenant } : undefined

@@ -56,7 +56,7 @@ export class ErasureChecks {
       else if (!exists(id)) faults.push(this.#requested.has(own) ? unfinished(id, events) : unrecorded(id, events))
     }
     if (exists !== undefined) for (const id of this.#erased.values()) if (exists(id)) faults.push(undone(id))
-    const what = `whether the keys of ${unread} events in which something is encrypted exist: subjects.db is not beside the store (put it back there; without it nobody can read them)`
+    const what = `whether the keys of ${unread} events in which something is encrypted exist: subjects.db is not beside the store (put it back there; without it they cannot be read)`
     return { erased, faults: faults.slice(0, LISTED_MAX), unchecked: unread === 0 ? [] : [what] }
   }
 }

@@ -163,7 +163,7 @@ function proofOf({ trailer, tree, kept }: CompletenessInput, by: NoteVerifier | 
   return `${what}, signed with ${by.name}+${by.keyId}${beyond}`
 }
 
-/** An archive is whole as it was signed. That it is the one on record is shown by the store, whose headers name every event. */
+/** The signature shows that an archive is complete. That it is the recorded one is shown by the store, whose headers name every event. */
 function proofOfArchive({ filter, events }: ExportTrailer, by: NoteVerifier | undefined): string | undefined {
   if (by === undefined || !isOfArchive(filter as JsonObject | undefined)) return undefined
   return `all ${events} events of the archive ${String(filter?.archive)}, as ${by.name}+${by.keyId} signed it; that it is the recorded one shows verify of its store, beside it`

@@ -38,7 +38,7 @@ export type VerifyFaultCode =
   | 'erasure-undone'
   /** A row says that its body is in an archive, and no recorded archive names it. */
   | 'archive-unrecorded'
-  /** The same, and an event that may have been that record is acknowledged as lost. */
+  /** Like `archive-unrecorded`, but an event that may have been that record is acknowledged as lost. */
   | 'archive-record-lost'
   | 'key-not-announced'
   /** An event follows the one that recorded the disclosure of its run's keys. */

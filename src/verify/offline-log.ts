@@ -58,7 +58,7 @@ export async function proveOffline(reader: LogReader, request: ProofRequest): Pr
 }
 
 /**
- * The same proof from tiles and the event, without reading the rest of the store. Undefined if the tiles do not prove the event: the store must then be read
+ * Proves an event from tiles and the event itself, without reading the rest of the store. Undefined if the tiles do not prove the event: the store must then be read
  * to find the reason.
  */
 export async function proveFromTiles(

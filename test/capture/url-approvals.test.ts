@@ -89,7 +89,7 @@ urls(
     assert.is(told(denied.rig).length, 1)
     await using late = await gated(OPENS, { expiresMs: 1_000 })
     await late.rig.host(sent(1))
-    assert.match(textOf(await late.rig.answered(1)), /nobody decided in time/)
+    assert.match(textOf(await late.rig.answered(1)), /no decision came in time/)
     await using slow = await gated(OPENS, { waitMs: 50 })
     await slow.rig.host(sent(1))
     assert.match(textOf(await slow.rig.answered(1)), /needs an approval of these arguments.*Ask again/)

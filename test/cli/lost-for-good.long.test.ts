@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose/compose.ts'
@@ -105,5 +106,147 @@ for (const [how, lose] of Object.entries(LOSSES))
     assert.is((await asked('export', '--run', 'one', '--bundle', one)).code, 0)
     assert.is((await check(one)).code, 0, 'the other run is proven as before')
   })
+
+const REASON = ['--reason', 'no copy']
+const DERIVED = ['log.db', 'audit.db', 'views.db']
+
+function removed(data: string, names: readonly string[]): void {
+  for (const name of names)
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${data}/${name}${suffix}`, { force: true })
+}
+
+test('an acknowledged loss accounts for the position that its event left, whatever is known of it beside the store, and for no other one (LOG-97, A610)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await lossy(data, LOSSES['is gone'] ?? assert.unreachable)
+  const asked = (...args: readonly string[]) => runInProcess([...args, '--tenant', 'acme', '--data', data])
+  assert.is((await asked('losses', 'acknowledge', ...PLACE, ...REASON)).code, 0)
+  for (const beside of ['log.db as it was when the loss was acknowledged', 'no log.db']) {
+    if (beside === 'no log.db') removed(data, ['log.db'])
+    for (const args of [
+      ['replay', 'one'],
+      ['report', 'one'],
+      ['report', 'one', '--trust-nothing'],
+    ]) {
+      const { code, stdout, stderr } = await asked(...args)
+      assert.is(code, 0, `${beside}: ${args.join(' ')}: ${stdout}${stderr}`)
+    }
+    for (const args of [['tail'], ['checkpoint'], ['integrity', '--trust-nothing'], ['tail', '--trust-nothing']]) {
+      const { code, stdout, stderr } = await asked(...args)
+      assert.is(code, 3, `${beside}: ${args.join(' ')}: ${stdout}${stderr}`)
+      assert.match(stderr, /run-acme\.two @ 1 is lost for good/)
+      assert.not.match(stderr, /position-gap|checkpoint-mismatch|and \d+ more/)
+      if (args[0] === 'integrity') assert.match(stdout, /"broken":0/)
+    }
+    assert.is((await asked('replay', 'two')).code !== 0, true)
+  }
+  tamper(`${data}/store.db`, (db) =>
+    db.prepare('DELETE FROM events WHERE position = ?').run(placeIn(data, 'run-acme.two', 2)),
+  )
+  for (const args of [
+    ['replay', 'one'],
+    ['report', 'one'],
+    ['tail', '--trust-nothing'],
+  ]) {
+    const { code, stdout, stderr } = await asked(...args)
+    assert.is(code, 3, args.join(' '))
+    assert.match(stdout + stderr, /position-gap/)
+  }
+})
+
+function placeIn(data: string, stream: string, revision: number): number {
+  const row = rowsOf(`${data}/store.db`).find((each) => each.stream === stream && each.revision === revision)
+  if (row === undefined) throw new Error(`no ${stream} @ ${revision}`)
+  return row.position
+}
+
+test('a part of a large value that is gone beside an acknowledged loss is a loss of the store, until it is put back (LOG-97, A611)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  const path = `${data}/store.db`
+  const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+  {
+    await using opened = await openLedger(settings, silentLog)
+    for (const id of ['one', 'two']) {
+      const run = drive(opened, id, { tenant: 'acme', actor: 'alice' })
+      await run.start({})
+      await run.settle(await run.claimed('search'), { result: 'x'.repeat(70_000) })
+      await run.hand('a', { n: 1 })
+    }
+    await opened.ledger.logs?.publish()
+  }
+  const rows = rowsOf(path)
+  const value = rows.filter(({ stream }) => stream.startsWith('value-')).at(-1)
+  const settled = rows.find(({ position }) => position === (value?.position ?? 0) + 1)
+  if (value === undefined || settled === undefined) throw new Error('no value')
+  assert.is(settled.stream, 'run-acme.two')
+  const lose = ({ position }: StoreRow): void =>
+    tamper(path, (db) => db.prepare('DELETE FROM events WHERE position = ?').run(position))
+  lose(settled)
+  const asked = (...args: readonly string[]) => runInProcess([...args, '--tenant', 'acme', '--data', data])
+  const place = ['--stream', settled.stream, '--revision', String(settled.revision)]
+  assert.is((await asked('losses', 'acknowledge', ...place, ...REASON)).code, 0)
+  removed(data, DERIVED)
+  const ofStore = async (): Promise<readonly string[]> => {
+    await using opened = await openLedger(settings, silentLog)
+    return opened.ledger.losses({ tenant: 'acme' }).flatMap(({ scope, code }) => (scope === 'store' ? code : []))
+  }
+  assert.equal(await ofStore(), [])
+  const kept = new Sqlite(path, { readonly: true })
+  const row = kept
+    .prepare<[number], Record<string, unknown>>('SELECT * FROM events WHERE position = ?')
+    .get(value.position)
+  kept.close()
+  lose(value)
+  assert.equal(await ofStore(), ['position-gap'])
+  assert.equal(await ofStore(), ['position-gap'])
+  assert.is((await asked('replay', 'one')).code, 3)
+  const names = Object.keys(row ?? {})
+  const insert = `INSERT INTO events (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`
+  tamper(path, (db) => db.prepare(insert).run(...names.map((name) => row?.[name])))
+  assert.equal(await ofStore(), [])
+  assert.is((await asked('replay', 'one')).code, 0)
+})
+
+test('the end of the store is lost for all tenants: one command acknowledges it for each, and for the ledger itself (LOG-98, A612)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+  const writes = async (id: string): Promise<void> => {
+    await using opened = await openLedger(settings, silentLog)
+    for (const tenant of ['acme', 'beta', 'idle']) {
+      if (tenant === 'idle' && id !== 'early') continue
+      const run = drive(opened, `${tenant}-${id}`, { tenant, actor: 'alice' })
+      await run.start({})
+      await run.hand('a', { n: 1 })
+    }
+    await opened.ledger.logs?.publish()
+  }
+  await writes('early')
+  const early = folder.file('early.db')
+  cpSync(`${data}/store.db`, early)
+  await writes('late')
+  removed(data, ['store.db'])
+  cpSync(early, `${data}/store.db`)
+  await openLedger(settings, silentLog).then(
+    () => assert.unreachable('a start would be refused'),
+    () => undefined,
+  )
+  const acknowledge = ['losses', 'acknowledge', '--all', '--every-tenant', '--data', data, ...REASON]
+  const wrong = await runInProcess([...acknowledge, '--tenant', 'acme'])
+  assert.is(wrong.code, 2)
+  const { code, stdout, stderr } = await runInProcess(acknowledge)
+  assert.is(code, 0, stdout + stderr)
+  for (const stream of ['run-acme.acme-late', 'run-beta.beta-late', 'ledger-acme', 'ledger-beta'])
+    assert.match(stdout, stream)
+  assert.not.match(stdout, /idle/)
+  {
+    await using opened = await openLedger(settings, silentLog)
+    assert.equal([...opened.ledger.stats().stoppedLogs], [])
+  }
+  const again = await runInProcess(['verify', '--data', data])
+  assert.match(again.stdout, /loss-acknowledged/)
+  assert.not.match(again.stdout, /TAMPERED/)
+})
 
 test.run()

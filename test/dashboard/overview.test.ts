@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { DamagedIndexError } from '../../src/ledger/audit/audit-reads.ts'
 import { IndexBuildingError } from '../../src/ledger/audit/index-building.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { seedDashboard, seedWaiting } from '../support/dashboard-seed.ts'
@@ -86,6 +87,21 @@ test('while the index is being made its parts say how far it is, and the others 
     assert.not.match(card(html, title), /No handoff|None failed|Nothing was|Nobody/, title)
   }
   assert.match(card(html, 'What is in doubt, overdue or waiting?'), /claim-2293/)
+})
+
+test('a card that cannot be shown because events are gone names them, and the others are shown; a page of them is the problem that the API answers (HTTP-118)', async () => {
+  const gone = () => Promise.reject(new DamagedIndexError('run-acme.r', 7))
+  await using edge = await seeded((ledger) =>
+    ledger.audit === undefined ? ledger : { ...ledger, audit: { ...ledger.audit, ask: gone } },
+  )
+  const olga = await signedIn(edge)
+  const html = await olga.html('/ui/overview')
+  for (const title of ['What was refused, and why?', 'Who spent what?'])
+    assert.match(card(html, title), /Run-acme\.r @ 7 is in the index and not in the store/, title)
+  assert.match(card(html, 'What is in doubt, overdue or waiting?'), /claim-2293/)
+  const page = await olga.get('/ui/audit/rejections')
+  assert.is(page.status, 500)
+  assert.match(await page.text(), /Run-acme\.r @ 7 is in the index and not in the store/)
 })
 
 test('whoever does not read the whole tenant is led to the runs, and another tenant sees nothing of this one (A11, A12)', async () => {

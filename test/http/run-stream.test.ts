@@ -67,7 +67,7 @@ test('any other error of a stream is logged as what it is, also while the server
   const away = new StoreUnavailableError('the store is away', 1_000)
   assert.equal(await loggedOf(away, { closing: false, left: false }), ['error: a stream broke with its error'])
   assert.equal(await loggedOf(away, { closing: false, left: true }), [
-    'warn: a stream that nobody reads ended badly with its error',
+    'warn: a stream without a reader ended with an error with its error',
   ])
 })
 

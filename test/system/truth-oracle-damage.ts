@@ -36,6 +36,10 @@ export interface Damage {
   readonly acknowledged?: true
   /** After the acknowledgement. */
   readonly afterwards?: Hand
+  /** The history goes on until some runs are archived, and one of these is struck. */
+  readonly archived?: true
+  /** An archive is elsewhere, which is no fault (LIFE-56): what needs it is refused, and what speaks of faults alone says nothing. */
+  readonly isAway?: true
   /** Names the run that it is for, where it is not any. */
   readonly run?: 'c' | 'd'
   /** What is left is, byte for byte, an earlier honest state. */

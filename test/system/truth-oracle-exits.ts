@@ -23,6 +23,7 @@ import {
   runListed,
   runRead,
   runShown,
+  runsShown,
   saysWell,
   shown,
   sound,
@@ -84,7 +85,8 @@ const noFault = (text: string): boolean => JSON.parse(text).items.length === 0 &
 /** Asked after those, one by one: what they came upon is known by then. */
 export const LATER: readonly Exit[] = [
   get('checkpoint: signed now', '/v1/log/checkpoint', checkpointed),
-  ...['/ui/overview', '/ui/runs', '/ui/log'].map((path) => page(`page: ${path}`, () => path)),
+  ...['/ui/overview', '/ui/log'].map((path) => page(`page: ${path}`, () => path)),
+  page('page: /ui/runs', () => '/ui/runs', runsShown),
   page('page: the run', ({ run }) => `/ui/runs/${run}`, runShown),
   get('readyz: readyz', '/readyz', saysWell(isReady)),
   get('integrity: integrity', '/v1/integrity', saysWell(noFault)),

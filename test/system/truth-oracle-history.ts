@@ -36,6 +36,8 @@ export interface History extends AsyncDisposable {
   readonly followed: ReadonlyMap<string, number>
   /** A folder for one case. */
   readonly copyOf: (folder: string) => TempFolder
+  /** Of the history, for what is made from it. */
+  readonly folder: TempFolder
 }
 
 /** `store`: the URL of a server; absent, it is in the folder. */
@@ -55,7 +57,7 @@ export async function makeHistory(seed: number, kind: OracleKind = 'sqlite'): Pr
   const made = await lived({ folder, data, random, living })
   await living?.[Symbol.asyncDispose]()
   return {
-    ...{ ...made, kind },
+    ...{ ...made, kind, folder },
     copyOf: (of) => {
       const copied = tempFolder()
       cpSync(of, copied.file('data'), { recursive: true })
@@ -117,7 +119,7 @@ async function lived({ folder, data, random, living }: Living): Promise<Lived> {
 export const callerOf = (tenant: string): Caller => ({ tenant, actor: `${tenant}-agent` })
 
 /** A checkpoint of each log, with the files that follow the store made by questions. */
-async function settled(opened: OpenLedger): Promise<void> {
+export async function settled(opened: OpenLedger): Promise<void> {
   await askEvery((tenant) => edgeOver(opened, tenant))
   await opened.ledger.logs?.publish()
 }

@@ -313,6 +313,13 @@ export const shown: Judge = ({ status, text }, { isComplete, run }) => {
 export const runShown: Judge = (answer, truth) =>
   truth.isAcknowledged && isRunWhole(struck(truth), truth) ? undefined : shown(answer, truth)
 
+/** A list of runs marks each run that lost an event for good; where no run of the tenant did, it has nothing to say (LOG-77). */
+export const runsShown: Judge = (answer, truth) => {
+  const { model, tenant } = truth
+  const areWhole = model.runs(tenant).every((run) => isRunWhole(model.ofRun(tenant, run), truth))
+  return truth.isAcknowledged && areWhole ? undefined : shown(answer, truth)
+}
+
 /** The banner of every page, and words that one might have in its place. */
 const PAGE_ADMISSION =
   /\b(?:does|do) not verify|\bincomplete\b|\bdamaged\b|\bstopped\b|\b(?:is|are) missing\b|\blost\b/i

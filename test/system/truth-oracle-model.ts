@@ -3,7 +3,7 @@
  * the product, and the Merkle log and the answers that follow from them, made with nothing but SHA-256 and sums.
  */
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import type { LossyStore } from '../support/lossy-store.ts'
 
@@ -36,10 +36,27 @@ export function rowsIn(path: string): readonly Row[] {
   const db = new Sqlite(path)
   try {
     const rows = db.prepare<[], Omit<Row, 'salt'> & { readonly salt: Buffer }>(ROWS).all()
-    return rows.map((row) => ({ ...row, salt: row.salt.toString('base64url') }))
+    return rows.map((row) => ({ ...row, salt: row.salt.toString('base64url'), ...archivedBody(path, row) }))
   } finally {
     db.close()
   }
+}
+
+/** Salt and body out of the archive in which the row says that they are; both empty where they are not there. */
+function archivedBody(store: string, { header, data }: Pick<Row, 'header' | 'data'>): Partial<Row> {
+  const [, name, offset, bytes] = /^archived:([a-z0-9-]+):(\d+):(\d+)$/.exec(data) ?? []
+  if (name === undefined) return {}
+  const path = `${store}.archives/${name}.jsonl`
+  const from = Number(offset)
+  const line = existsSync(path)
+    ? readFileSync(path)
+        .subarray(from, from + Number(bytes))
+        .toString('utf8')
+    : ''
+  const [, salt = '', body = ''] = line.startsWith(`{"header":${header},`)
+    ? (/^,"salt":"([\w-]*)","data":(.*)\}$/s.exec(line.slice(`{"header":${header}`.length)) ?? [])
+    : []
+  return { salt, data: body }
 }
 
 /** How many leaves of each tenant the log.db of a folder has. */

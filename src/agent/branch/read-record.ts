@@ -4,12 +4,12 @@ import { AgentError } from '../errors.ts'
 import { foldEvent, foldLateOutcome, newRecord, type RecordedRun } from '../history/recorded-run.ts'
 import type { Connection, RunEvent } from '../runtime/connection.ts'
 
-/** Throws `parent-not-readable` if the run is a branch of a run that this caller cannot read. */
+/** Reads the whole record of a run. Throws `parent-not-readable` if the run is a branch of a run that this caller cannot read. */
 export async function readRecord(connection: Connection, runId: string): Promise<RecordedRun> {
   return recordIn(connection, { runId, events: connection.events(runId) }, Number.POSITIVE_INFINITY)
 }
 
-/** `until` is the last revision that is folded; of later events, only the outcomes of calls claimed before are used. */
+/** The record of a run up to the revision `until`; of later events, only the outcomes of calls claimed before are used. */
 export async function recordIn(
   connection: Connection,
   { runId, events }: { readonly runId: string; readonly events: AsyncIterable<RunEvent> },

@@ -27,7 +27,7 @@ export interface CallIdentity {
   readonly input: unknown
 }
 
-/** Throws `not-recordable` and `recursive-call`. */
+/** The identity of a call: its recordable arguments, their digest, and its key. Throws `not-recordable` and `recursive-call`. */
 export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input: unknown): CallIdentity {
   const args =
     spec.phase === 'model'
@@ -79,7 +79,7 @@ function recordedName(
   return [spec.name, ...spec.alias].find((tool) => history?.holds({ tool, phase, key: keyAs(tool) })) ?? spec.name
 }
 
-/** Throws `invalid-option`; nothing was claimed yet. */
+/** The key that the tool's `key` option gives for the arguments. Throws `invalid-option`; nothing was claimed yet. */
 function authorsKey({ key, name }: ToolSpec, input: unknown): string | undefined {
   if (key === undefined) return undefined
   const given: unknown = key(input)

@@ -6,6 +6,6 @@ export interface CallTrace {
   attempts: number
   startedAt?: string
   endedAt?: string
-  /** Something was executed in this process; not everything came from the record. */
+  /** Whether something was executed in this process, rather than everything being served from the record. */
   carriedOut?: boolean
 }

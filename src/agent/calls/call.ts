@@ -36,21 +36,30 @@ async function outcomeAt(
     await session.parts.recorded(execution, spec.name)
     throw error
   }
-  return outcomeOf(identity, trace, { isEarly: spec.stream || spec.isEarly === true })
+  const isEarly = spec.stream || spec.isEarly === true
+  return outcomeOf(identity, trace, { isEarly, abandoned: execution.branch?.abandoned })
 }
 
-/** Makes a call that an earlier life left once more, for its record: no code waits for its outcome. */
+/** Repeats a call that an earlier process left open, only to record its outcome: no code waits for it. */
 export async function makeAgain(identity: CallIdentity): Promise<void> {
-  await outcomeOf(identity, { attempts: 0 }, { isEarly: true }).catch(() => undefined)
+  // A failure of it is none of the run's.
+  await outcomeOf(identity, { attempts: 0 }, { isEarly: true, abandoned: AbortSignal.abort() }).catch(() => undefined)
 }
 
-/** `isEarly`: no turn of the delivery order is taken. */
-function outcomeOf(identity: CallIdentity, trace: CallTrace, { isEarly }: { isEarly: boolean }): Promise<unknown> {
+interface Delivery {
+  /** The outcome is delivered without a turn in the delivery order. */
+  readonly isEarly: boolean
+  /** Aborted when nothing waits for the call any more. */
+  readonly abandoned?: AbortSignal | undefined
+}
+
+/** The outcome of the call. */
+function outcomeOf(identity: CallIdentity, trace: CallTrace, { isEarly, abandoned }: Delivery): Promise<unknown> {
   const { execution, spec } = identity
   const { session } = execution
   const expected = session.expect(identity)
   const after = session.order.given
-  const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isEarly }
+  const shared = { name: spec.name, abandoned, isEarly }
   return new Promise((resolve, reject) => {
     // A result in parts is returned with its first part; the call is settled when the last one has arrived.
     const open = ({ feed }: PartStream): void => {

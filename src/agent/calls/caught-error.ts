@@ -21,7 +21,7 @@ export interface KnownErrors {
 /** Small enough that the event with the fields fits an append of every store. */
 const FIELDS_MAX_BYTES = INLINE_CEILING_BYTES / 4
 
-/** Throws `invalid-errors` if two classes have the same name, or a name is missing or minified. */
+/** Indexes a tool's error classes by name. Throws `invalid-errors` if two classes have the same name, or a name is missing or minified. */
 export function knownErrors(tool: string, classes: readonly ErrorClass[] = []): readonly ErrorClass[] {
   for (const [i, each] of classes.entries()) {
     const isClass = typeof each === 'function' && each.prototype instanceof Error

@@ -126,7 +126,7 @@ export function checkReserve(tool: string, given: object): void {
   checkOptions(`reserve of ${tool}`, given, RESERVE)
 }
 
-/** Throws `invalid-option`. */
+/** Validates the options or the definition of a tool. Throws `invalid-option`. */
 export function checkTool(name: string, options: object, isDefinition: boolean): void {
   const of = `cs.tool(${name})`
   checkOptions(of, options, isDefinition ? DEFINITION : TOOL)

@@ -31,7 +31,7 @@ export function childSpec(tool: string, execute: ToolSpec['execute']): ToolSpec 
   }
 }
 
-/** The same call where its code is not run again: the end that the child has come to counts; a child that has not ended is rolled back, and the call fails. */
+/** The call of a run within a run if its code is not run again. If the child has ended, that end counts; otherwise it is rolled back, and the call fails. */
 export function leftChildSpec(call: JsonObject, { outputOf, rollBackChild, codecs }: LeftChild): ToolSpec {
   const tool = String(call.tool)
   const execute = async (): Promise<unknown> => {

@@ -105,7 +105,7 @@ const TAG = '$codec'
 const PLAIN = 'object'
 const DEPTH_MAX = 200
 
-/** Throws `invalid-codec`. Called before a ledger is opened. */
+/** Validates a list of codecs, before a ledger is opened. Throws `invalid-codec`. */
 export function checkedCodecs(codecs: readonly Codec[] | undefined): void {
   new Codecs(codecs)
 }
@@ -120,7 +120,7 @@ function isCodec(given: unknown): given is Codec {
 export class Codecs {
   readonly #byTag: ReadonlyMap<string, Codec>
 
-  /** Throws `invalid-codec` if a tag is missing or used twice, or an entry is no codec. */
+  /** Indexes the codecs by tag. Throws `invalid-codec` if a tag is missing or used twice, or an entry is no codec. */
   constructor(codecs: readonly Codec[] = []) {
     const byTag = new Map<string, Codec>()
     for (const codec of codecs) {

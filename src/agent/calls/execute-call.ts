@@ -14,11 +14,11 @@ export type Attempted =
 export interface AttemptOptions {
   readonly context: Omit<CallContext, 'signal'>
   readonly timeoutMs: number | undefined
-  /** Ends the attempt at once, with an unknown outcome. */
+  /** An abort of this signal ends the attempt at once, with an unknown outcome. */
   readonly signal: AbortSignal | undefined
-  /** Only passed to the tool, which ends on its own; its outcome counts. */
+  /** This signal is only passed to the tool, which ends by itself; its outcome counts. */
   readonly notice?: AbortSignal | undefined
-  /** The tool has a compensation. */
+  /** Whether the tool has a compensation. */
   readonly isUndone?: boolean
   readonly run: (context: CallContext) => unknown
 }

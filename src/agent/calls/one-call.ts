@@ -67,14 +67,14 @@ export class OneCall {
   readonly #open: (parts: PartStream) => void
   readonly #expected: Expected | undefined
   #parts: PartStream | undefined
-  /** The result was not recorded anywhere. */
+  /** Whether the call ran without a record of its result. */
   #isBare = false
   #isTried = false
-  /** The ledger has the call, or wants it claimed. */
+  /** Whether the ledger has the call, or requires a claim. */
   #isClaimed = false
   /** Position of the last outcome that the code had been given when it asked. */
   readonly #after: number
-  /** The same in the run's own events, for the claim of a call that ran before it, or may have, in an earlier life. */
+  /** That position in the run's own events, for the claim of a call that ran before it was claimed, or may have, in an earlier process. */
   #ranAfter: Pick<ClaimCall, 'after'> = {}
 
   constructor(identity: CallIdentity, { trace, turn, open, expected, after, going }: Asked) {
@@ -126,8 +126,8 @@ export class OneCall {
   }
 
   /**
-   * Used live and from the record; each caller gets its own copy. A value that no codec can restore halts the run, which can be resumed once the codec is
-   * there.
+   * Opens a recorded result, live and from the record; each caller gets its own copy. A value that no codec can restore halts the run, which can be resumed
+   * once the codec is there.
    */
   #opener(recorded: Json): () => unknown {
     const isBare = this.#isBare
@@ -219,7 +219,7 @@ export class OneCall {
     if (attempt?.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
   }
 
-  /** A replay has reached a call whose outcome is not recorded. */
+  /** What a replay does at a call whose outcome is not recorded. */
   async #notInRecord(match: HistoryMatch | undefined): Promise<never> {
     const { session } = this.#identity.execution
     if (session.history?.endsBefore(this.#identity, match) === true) return this.#underWayAtTheEnd(match)
@@ -238,7 +238,7 @@ export class OneCall {
     throw session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
   }
 
-  /** The code that this call runs beside ends by a throw. */
+  /** What a replay does at a call that was in progress when the code beside it threw. */
   #underWayAtTheEnd(match: HistoryMatch | undefined): Promise<never> {
     const { session } = this.#identity.execution
     const { tool, spec } = this.#identity
@@ -286,7 +286,7 @@ export class OneCall {
     return this.#carryOut(claimed)
   }
 
-  /** False if this process, or the record that it continues, has begun this call before: then the ledger has it. */
+  /** Whether this is the first start of the call: neither this process nor the record that it continues has begun it before, so the ledger does not have it. */
   #begins(): boolean {
     const { execution, key } = this.#identity
     const { begun, history } = execution.session
@@ -355,7 +355,7 @@ export class OneCall {
     throw notApproved(session, this.#spec.name, { code, detail, evidence }) ?? refusal
   }
 
-  /** Another request with the same key has the outcome. */
+  /** The outcome that another request with the same key has recorded. */
   #recorded(body: JsonObject): Step {
     this.#note(textOf(body, 'callId'))
     this.#repeated()
@@ -380,7 +380,7 @@ export class OneCall {
     return underLease({ connection, runId: session.runId, claimed }, () => this.#carriedOut(claimed))
   }
 
-  /** A refusal of what ran already is met again by the claim, and answered as that of any call. */
+  /** Runs the call before it is claimed. If the ledger does not record it, the call is claimed next, and a refusal of that claim is handled as for any other. */
   async #runUnclaimed(): Promise<Step> {
     const { session } = this.#identity.execution
     this.#turn.live()

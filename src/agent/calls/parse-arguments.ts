@@ -3,7 +3,7 @@ import { AgentError } from '../errors.ts'
 import { issuePointer } from './standard-schema.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
-/** Throws `invalid-arguments`, with a pointer and a message for each issue. */
+/** The arguments of a call as parsed by the tool's input schema. Throws `invalid-arguments`, with a pointer and a message for each issue. */
 export async function parseArguments({ input: schema, name }: ToolSpec, input: unknown): Promise<unknown> {
   if (schema === undefined) return input
   const parsed = await schema['~standard'].validate(input)

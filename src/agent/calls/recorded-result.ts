@@ -6,7 +6,7 @@ import type { CallIdentity } from './call-identity.ts'
 import { CALL_VALUE, recordable } from './recordable.ts'
 import { notOnRecord, readValue, type StoredValue } from './stored-value.ts'
 
-/** Without `ref`, the policy left the result out of the record. */
+/** A result that is not in the event itself. Without `ref`, the policy left it out of the record. */
 export type RecordedResult = { readonly callId: string } & (StoredValue | { readonly ref?: undefined })
 
 /** A result that cannot be obtained halts the run, which can continue where the value is available. */
@@ -36,7 +36,7 @@ async function redactedResult(identity: CallIdentity, callId: string): Promise<J
   }
 }
 
-/** If only the digest of a result is recorded, the tool's `check` may return the value. A replay calls no check. */
+/** A result of which only the digest is recorded, as returned by the tool's `check`. A replay calls no check. */
 async function fromCheck(
   { spec, args, execution }: CallIdentity,
   callId: string,

@@ -31,7 +31,7 @@ export interface DoubtQuestion {
   readonly tool: string
   readonly codecs: Codecs | undefined
   readonly ask: () => CheckResult<unknown> | Promise<CheckResult<unknown>>
-  /** Fence of a compensation that its owner left and that is repeated where it was not executed: that is recorded as a failure, to be tried again. */
+  /** Fence of a compensation that its owner left. If the check finds that it was not executed, that is recorded as a failure, and it is repeated. */
   readonly repeated?: number
 }
 
@@ -51,7 +51,7 @@ export function resolveDoubt(
   return resolveBy(connection, { runId, callId, tool: name, codecs, ask })
 }
 
-/** The same for any function that can tell the outcome; its answer is recorded. */
+/** Resolves the doubt by any function that can tell the outcome; its answer is recorded. */
 export async function resolveBy(connection: Connection, question: DoubtQuestion): Promise<DoubtResolution> {
   const { runId, callId, tool, codecs, repeated } = question
   const evidence = { check: tool }
@@ -82,7 +82,7 @@ export async function resolveBy(connection: Connection, question: DoubtQuestion)
   }
 }
 
-/** Unlike a resolution, it does not end the rollback: nobody would repeat the compensation if this process were killed now. */
+/** Unlike a resolution, this settle does not end the rollback. If it did, the compensation would never be repeated after a kill of this process at this point. */
 function notExecuted(tool: string, fence: number): SettleCall {
   const error = { code: NOT_EXECUTED, message: `the check of ${tool} found that it was not executed` }
   return { fence, error, willRetry: true }

@@ -43,7 +43,7 @@ export interface Settling {
   readonly waitsMs?: readonly number[]
 }
 
-/** The ledger did not record a call that ran unclaimed: another caller has its outcome, or it has to be claimed first. */
+/** Thrown if the ledger did not record a call that ran unclaimed: another caller has its outcome, or it has to be claimed first. */
 export class StepNotTaken extends Error {
   /** Code of the refusal; undefined if the call has an outcome. */
   readonly code: string | undefined
@@ -63,7 +63,7 @@ export type SettledSuccess = RecordedEnd &
     | { readonly kind: 'refused'; readonly reason: string }
   )
 
-/** Throws `OutcomeNotRecorded` or `LedgerRefused`. */
+/** Records the result of a successful call. Throws `OutcomeNotRecorded` or `LedgerRefused`. */
 export async function settleSuccess(settling: Settling, live: unknown): Promise<SettledSuccess> {
   const result = recordable(live, settling.codecs, CALL_VALUE)
   if (!result.ok) return settleUnrecorded(settling, result, live)
@@ -114,7 +114,7 @@ export async function settled(
   return reply.body
 }
 
-/** If the ledger refuses the usage, the outcome is recorded with the reserved amount. */
+/** Sends the outcome. If the ledger refuses the usage, the outcome is recorded with the reserved amount. */
 async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, live: unknown): Promise<Reply> {
   const { tool, usage, reserved } = settling
   const kind = 'unrecorded' in outcome ? 'unrecorded' : 'outcome'
@@ -125,7 +125,7 @@ async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, li
   return untilHeard(settling, { kind: `${kind}-estimated`, outcome, usage: reserved }, live)
 }
 
-/** What the ledger does not take, such as claim and outcome that are too large together, is claimed and settled in two appends. */
+/** Throws `StepNotTaken` if claim and outcome were not accepted in one append, for example as too large together; they are then sent in two. */
 function mustBeTaken(reply: Reply): Reply {
   if (!reply.ok) throw new StepNotTaken(reply.problem.code)
   if (!reply.created) throw new StepNotTaken()

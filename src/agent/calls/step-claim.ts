@@ -12,7 +12,7 @@ import { StepNotTaken } from './settle.ts'
 
 const newCallId = createIdSource(randomBytes, Date.now)
 
-/** Whether this call may run before it is claimed: nothing that it declares has to be on record first. */
+/** Whether this call may run before it is claimed: nothing that it declares has to be recorded first. */
 export function mayRunUnclaimed({ spec, execution, phase, tool }: CallIdentity): boolean {
   if (spec.effects !== 'none' || phase !== 'forward' || !execution.session.mayRunUnclaimed(tool)) return false
   if (spec.stream || spec.isEarly === true || spec.isRun === true || spec.inside !== undefined) return false
@@ -23,7 +23,7 @@ export function mayRunUnclaimed({ spec, execution, phase, tool }: CallIdentity):
 
 export class StepClaim {
   readonly #identity: CallIdentity
-  /** `callId`, `after`: what the ledger cannot know itself. */
+  /** The claim as it will be sent, with what only this process knows: `callId` and `after`. */
   readonly #body: ClaimCall
   readonly #callId = newCallId()
   readonly #over = Promise.withResolvers<void>()
@@ -37,7 +37,7 @@ export class StepClaim {
     this.#body = { ...claimOf(identity), callId: this.#callId, after }
   }
 
-  /** Under this the call runs: the ledger gives a first attempt no other fence. */
+  /** The claim under which the call runs. The ledger always gives a first attempt this fence. */
   get claimed(): Claimed {
     return { callId: this.#callId, fence: 1, attempt: 1, leaseMs: 0, claimedAt: '' }
   }
@@ -92,7 +92,7 @@ export class StepClaim {
     )
   }
 
-  /** The call is recorded, or is not going to be: ends the renewal of the lease. */
+  /** Ends the renewal of the lease, once the call is recorded or is not going to be. */
   end(): void {
     this.#stop?.()
     this.#over.resolve()

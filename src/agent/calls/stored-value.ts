@@ -14,7 +14,7 @@ export interface StoredValue {
   readonly ref: ValueRef
 }
 
-/** Throws `value-missing` if the connected ledger does not have the value. */
+/** Reads a value that is stored beside the events. Throws `value-missing` if the connected ledger does not have it. */
 export async function readValue(connection: Reads, { runId, ref }: StoredValue): Promise<Json> {
   try {
     return await connection.value(runId, ref.digest)

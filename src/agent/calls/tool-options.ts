@@ -13,7 +13,7 @@ export interface CallContext {
   readonly idempotencyKey: string
   /** Aborted when the timeout expires or the run is aborted. */
   readonly signal: AbortSignal
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number
   readonly callId: string
   /** W3C Trace Context of the call, if it is traced; intended to be passed on as the `traceparent` header. */
@@ -112,7 +112,7 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   readonly compensationRetries?: number
   /** Also undo a call if it is unknown whether it was executed. */
   readonly compensateUnknown?: boolean
-  /** Called before a call in doubt is retried, compensated or left: was it done? Undefined: cannot tell. */
+  /** Called before a call in doubt is retried, compensated or left, to find out whether it was executed; undefined if it cannot tell. */
   readonly check?: (
     args: Args,
     context: { readonly idempotencyKey: string },
@@ -129,13 +129,13 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
    */
   readonly onFailure?: 'roll-back' | 'continue'
   /**
-   * The tool changes nothing, so there is nothing to undo: a call with an unknown outcome is repeated. After a timeout it is retried, and then fails with an
-   * error that its caller and a model can read (`ToolTimedOut`). Never inferred.
+   * States that the tool changes nothing, so there is nothing to undo: a call with an unknown outcome is repeated. After a timeout it is retried, and then fails with
+   * an error that its caller and a model can read (`ToolTimedOut`). Never inferred.
    */
   readonly effects?: 'none'
   /** Milliseconds; a call that takes longer is in doubt, except for a tool with `effects: 'none'`. Default: none. */
   readonly timeout?: number
-  /** A call with an unknown outcome may be run again (`retry`), or waits for a resolution (the default). */
+  /** Behaviour for a call with an unknown outcome: it may be run again (`retry`), or waits for a resolution (the default). */
   readonly onUnknown?: 'retry' | 'in-doubt'
   /** What makes two calls equal: the same arguments (default in a run's own body), or the same arguments at the same place. */
   readonly dedupe?: 'args' | 'position'

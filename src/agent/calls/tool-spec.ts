@@ -33,7 +33,7 @@ export interface ToolSpec extends Spending {
   readonly compensate: CompensateSpec
   readonly compensationRetries: number
   readonly compensateUnknown: boolean
-  /** A failed call may have left something to undo. */
+  /** Set if a failed call may have left something to undo. */
   readonly compensateFailed?: true
   /** A nested run: it is not cut off, and if it is halted, the enclosing run is halted as well. */
   readonly isRun?: true
@@ -43,7 +43,7 @@ export interface ToolSpec extends Spending {
         context: { readonly idempotencyKey: string },
       ) => CheckResult<unknown> | Promise<CheckResult<unknown>>)
     | undefined
-  /** The tool changes nothing. */
+  /** `none` if the tool changes nothing. */
   readonly effects: 'none' | undefined
   readonly retries: number
   readonly backoff: Backoff
@@ -57,7 +57,7 @@ export interface ToolSpec extends Spending {
   readonly unreachable: 'stop' | 'run'
   /** The approval rule, as sent in the claim. */
   readonly approve: Approve | undefined
-  /** The tool returns its result in parts. */
+  /** Whether the tool returns its result in parts. */
   readonly stream: boolean
   readonly record: 'digest' | undefined
   readonly onTooLarge: 'refuse' | 'roll-back'
@@ -73,7 +73,7 @@ export interface ToolSpec extends Spending {
   readonly inside?: { readonly dedupe: 'args' | 'position'; readonly step?: StepFrame }
   /** Error classes that the caller catches as instances of the class. */
   readonly errors: readonly ErrorClass[]
-  /** The caller receives parts of the result before it is recorded. */
+  /** Set if the caller receives parts of the result before it is recorded. */
   readonly isEarly?: true
   /** Converts an error to its recorded form. */
   readonly failure: (error: unknown) => Failure
@@ -209,7 +209,7 @@ export class ToolRegistry {
     return this.#specs.get(name) ?? this.#aliases.get(name)
   }
 
-  /** In order of creation, without the tools that undo another. */
+  /** The tools in order of creation, without those that undo another. */
   get tools(): AnyTool[] {
     const undoing = new Set([...this.#specs.values()].map(({ compensate }) => 'tool' in compensate && compensate.tool))
     return [...this.#tools].flatMap(([name, tool]) => (undoing.has(name) ? [] : [tool]))

@@ -42,7 +42,7 @@ function refusalOf(report: ReturnType<Reports['get']>): Pick<BranchReceipt, 'err
   return { ...(error !== undefined && { error }), ...(findings !== undefined && findings.length > 0 && { findings }) }
 }
 
-/** Throws `ForkFailed` if nothing was merged. */
+/** The result of a fork, as its caller gets it. Throws `ForkFailed` if nothing was merged. */
 export function resultOf(
   verdict: Verdict,
   inputs: { readonly reports: Reports; readonly established: Established; readonly unwound: ForkResult['unwound'] },

@@ -32,7 +32,7 @@ export interface ForkAt<Run> {
   readonly runOf: (execution: ExecutionContext) => Run
 }
 
-/** Throws `invalid-fork`, `ForkFailed`, `resume-diverged`, and any error that halts the run. */
+/** Runs the branches concurrently and joins them. Throws `invalid-fork`, `ForkFailed`, `resume-diverged`, and any error that halts the run. */
 export async function fork<Run>(
   at: ForkAt<Run>,
   branches: readonly BranchOf<Run>[],
@@ -299,7 +299,7 @@ const UNION: OptionRules<Exclude<ForkOptions, VoteOptions>> = {
 }
 const VOTE: OptionRules<VoteOptions> = { ...UNION, score: callable }
 
-/** Throws `invalid-option`. */
+/** Validates the branches and the options of `run.fork`. Throws `invalid-option`. */
 function checkFork(branches: unknown, options: unknown): void {
   checkOptions('run.fork', { branches }, { branches: groups(BRANCHES_MAX, BRANCH, ['agent', 'run']) })
   const isVote = typeof options === 'object' && options !== null && 'join' in options && options.join === 'vote'

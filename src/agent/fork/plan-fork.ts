@@ -22,7 +22,7 @@ export interface ForkPlan<Run = never> {
   readonly agent: string | undefined
 }
 
-/** Throws `invalid-fork` and `invalid-manifest`. */
+/** What a fork will do, from its branches and options, before anything is recorded. Throws `invalid-fork` and `invalid-manifest`. */
 export function planFork<Run>(
   execution: ExecutionContext,
   branches: readonly BranchOf<Run>[],

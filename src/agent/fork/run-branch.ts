@@ -68,7 +68,7 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
   }
 }
 
-/** As for the code of a run that throws early (RUN-245). */
+/** The divergence of a branch whose code throws earlier than the recorded one, as for the code of a run (RUN-245). */
 async function divergenceBy<Run>(
   { execution, planned, forks, signal }: BranchRun<Run>,
   thrown: unknown,

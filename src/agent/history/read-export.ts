@@ -10,7 +10,7 @@ import { dataDigest, recordDigest, sha256Hex } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
 import type { Connection, RunEvent } from '../runtime/connection.ts'
 
-/** Throws `not-an-export` for a file that is truncated or not the export of one run, and `export-altered`, which names the line. */
+/** Reads the export of a run. Throws `not-an-export` for a file that is truncated or not the export of one run, and `export-altered`, which names the line. */
 export async function readExport(
   file: string,
 ): Promise<{ readonly runId: string; readonly events: readonly RunEvent[]; readonly digest: string }> {

@@ -52,7 +52,7 @@ export type HistoryMatch =
       readonly attempt: RecordedAttempt | undefined
       readonly seen: boolean
       readonly after?: number
-      /** As of an outcome. */
+      /** Number of attempts that the record has of the call. */
       readonly attempts: number
     }
   /** The budget or an approver refused the call; `after`: how many events the record held with the refusal. */

@@ -34,9 +34,9 @@ export interface RecordedCall {
   readonly scope: string | undefined
   readonly occurrence: number
   readonly parentCall: string | undefined
-  /** Number of events that had been recorded when its code asked for it. */
+  /** Number of events that had been recorded when the code requested the call. */
   readonly requestedAfter: number
-  /** It was claimed later than it was asked for. */
+  /** Set if the call was claimed later than it was requested. */
   readonly isLate?: true
   /** The run that the call was made in: a branch, or the run that it branched from. */
   readonly runId: string

@@ -4,7 +4,7 @@ import { LedgerRefused } from '../errors.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import type { Session } from '../runtime/session.ts'
 
-/** Throws the recorded refusal, if any; otherwise the request must be made. */
+/** Repeats the refusal that the record has of a request: throws it, if there is one; otherwise the request must be made. */
 export function refusedAsThen(session: Session, turn: Turn, requested: Parameters<typeof requestMark>[0]): void {
   const refused = session.history?.refused(requested)
   if (refused === undefined) return

@@ -42,7 +42,7 @@ export interface ReplayResult<Output> {
   readonly outcome?: RunOutcome
 }
 
-/** Throws `ResumeDiverged` (code `replay-diverged`), whose `evidence` holds the expected and the actual value. */
+/** Runs the code on a record. Throws `ResumeDiverged` (code `replay-diverged`), whose `evidence` holds the expected and the actual value. */
 export async function replayRun<Input, Output>(
   home: { readonly connection: Connection; readonly registry: ToolRegistry },
   source: ReplaySource,

@@ -14,7 +14,7 @@ export const aModel: Rule = (model) => {
   return isModel && typeof model.complete === 'function' ? undefined : MODEL
 }
 
-/** Throws `invalid-option`. */
+/** Validates the conversation that an agent is given. Throws `invalid-option`. */
 export function checkConversation(conversation: unknown): void {
   const goesOn = typeof conversation === 'object' && conversation !== null && 'messages' in conversation
   const member = goesOn ? 'messages' : 'prompt'

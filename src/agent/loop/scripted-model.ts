@@ -40,7 +40,7 @@ export class ScriptedModel {
     this.name = name
   }
 
-  /** Throws `script-over` beyond the last turn. */
+  /** The next turn of the script. Throws `script-over` beyond the last one. */
   complete(messages: readonly Message[]): AssistantMessage {
     const number = messages.filter(({ role }) => role === 'assistant').length
     const turn = this.#turns[number]

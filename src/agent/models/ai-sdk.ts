@@ -57,8 +57,8 @@ export interface AiSdkMiddleware {
 }
 
 /**
- * For `wrapLanguageModel({model, middleware: aiSdkMiddleware()})` and `wrapEmbeddingModel`: inside a run, budget is reserved for each `doGenerate`, `doStream`
- * and `doEmbed`, and the call is recorded and served. The runtime retries; after the last retry it throws an error that the SDK does not retry. Prices are
+ * Middleware for `wrapLanguageModel({model, middleware: aiSdkMiddleware()})` and `wrapEmbeddingModel`: inside a run, budget is reserved for each `doGenerate`,
+ * `doStream` and `doEmbed`, and the call is recorded and served. The runtime retries; after the last retry it throws an error that the SDK does not retry. Prices are
  * found by the model's own `provider` and `modelId`. Bodies and headers of the exchange are not recorded.
  * @example
  * ```ts

@@ -32,7 +32,7 @@ export const MODEL_SETTINGS: OptionRules<ModelSettings> = {
   leaseMs: LEASE,
 }
 
-/** Throws `invalid-option`. `more`: rules for further options of this wrapper. */
+/** Validates the settings of a model wrapper. Throws `invalid-option`. `more`: rules for further options of this wrapper. */
 export function checkModelSettings(of: string, settings: unknown, more: Readonly<Record<string, Rule>> = {}): void {
   checkOptions<object>(of, settings, { ...MODEL_SETTINGS, ...more })
 }

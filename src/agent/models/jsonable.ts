@@ -3,7 +3,7 @@
 import { type Json, parseJson } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
 
-/** Throws `not-recordable`. */
+/** The JSON form of a value. Throws `not-recordable`; `what` names the value in the message. */
 export function jsonable(value: unknown, what: string): Json {
   try {
     return parseJson(JSON.stringify(value, plain) ?? 'null')

@@ -22,8 +22,8 @@ export interface UsageHandler {
 }
 
 /**
- * For `{callbacks: [langchainHandler({provider, model})]}`; must be created inside a run. It **only records** the usage of each call after the fact, as
- * overshoot if it exceeds the budget: LangChain runs a model even if a handler throws. Nothing is reserved, refused, retried or served, and a resumed run calls
+ * Callback handler for `{callbacks: [langchainHandler({provider, model})]}`; must be created inside a run. It **only records** the usage of each call after the fact,
+ * as overshoot if it exceeds the budget: LangChain runs a model even if a handler throws. Nothing is reserved, refused, retried or served, and a resumed run calls
  * its models again. To enforce a budget, wrap the model by `trackRunnable` instead; do not use both.
  * @example
  * ```ts

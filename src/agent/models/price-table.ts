@@ -36,7 +36,7 @@ export interface PriceTable {
 const MILLION = 1_000_000n
 const MEMBERS = ['input', 'output', 'cachedInput', 'cacheWrite'] as const
 
-/** Throws `invalid-prices`: a table is validated when it is passed, not when a call is priced. */
+/** Validates a table when it is passed, not only when a call is priced. Throws `invalid-prices`. */
 export function checkedPrices(table: PriceTable): PriceTable {
   if (!isCurrency(table.currency)) {
     throw invalid(`the currency of a price table is three capital letters, not ${table.currency}`)

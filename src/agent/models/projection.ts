@@ -32,7 +32,7 @@ export interface Projection {
   readonly reserve: Reserve | undefined
 }
 
-/** Throws `unbounded-output` and `unknown-price`. The ledger decides whether the budget covers the reservation. */
+/** The reservation for a model call. Throws `unbounded-output` and `unknown-price`. The ledger decides whether the budget covers it. */
 export function project(call: Projected, remaining: RemainingBudget): Projection {
   const { agent, rate, inputTokens } = call
   const { provider, model, price, currency } = rate

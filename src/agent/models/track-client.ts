@@ -19,7 +19,7 @@ export interface ClientMap {
   readonly free: RegExp
 }
 
-/** Throws `not-a-client` if the client has none of the calls to track. */
+/** Wraps a client so that its calls are tracked. Throws `not-a-client` if it has none of the calls to track. */
 export function trackClient<Client extends object>(client: Client, map: ClientMap): Client {
   mustHaveCalls(client, map)
   let root = client

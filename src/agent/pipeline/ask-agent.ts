@@ -19,7 +19,7 @@ export function isFramework(agent: StepAgent): boolean {
   return typeof agent !== 'function'
 }
 
-/** Throws `invalid-agent`, `invalid-output`, and the agent's errors. */
+/** Asks an agent for its answer to a step. Throws `invalid-agent`, `invalid-output`, and the agent's errors. */
 export async function askAgent(
   agent: StepAgent,
   request: { readonly slice: JsonObject; readonly context: StepContext },

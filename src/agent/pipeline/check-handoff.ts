@@ -75,17 +75,17 @@ const STEP: OptionRules<StepOptions> = {
   timeout,
 }
 
-/** Throws `invalid-option`. */
+/** Validates the options of `run.handoff`. Throws `invalid-option`. */
 export function checkHandoff(options: unknown): void {
   checkOptions('run.handoff', options, HANDOFF, ['agent'])
 }
 
-/** Throws `invalid-option`. */
+/** Validates the options of a rollback of the context. Throws `invalid-option`. */
 export function checkRollback(options: unknown): void {
   checkOptions('run.rollback', options, ROLLBACK)
 }
 
-/** Throws `invalid-option`. */
+/** Validates the agent and the options of `run.step`. Throws `invalid-option`. */
 export function checkStep(agent: unknown, options: unknown): void {
   checkOptions('run.step', { agent }, { agent: aName }, ['agent'])
   checkOptions(`run.step(${String(agent)})`, options, STEP)

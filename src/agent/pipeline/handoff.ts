@@ -33,8 +33,8 @@ import type { HandoffFact } from './recorded-handoffs.ts'
 const REASON = 'asked for by the code of the run'
 
 /**
- * Throws `not-recordable`, `invalid-manifest`, `handoff-in-step`, `handoff-in-branch`, `resume-diverged`, and `LedgerRefused` for any refusal except a
- * contradiction.
+ * Hands a payload over. A contradiction is part of the result. Throws `not-recordable`, `invalid-manifest`, `handoff-in-step`, `handoff-in-branch`,
+ * `resume-diverged`, and `LedgerRefused` for any other refusal.
  */
 export async function handOff(
   execution: ExecutionContext,

@@ -68,7 +68,7 @@ const MESSAGE_MAX_CHARS = 2048
 const REASON_MAX_CHARS = 1024
 const DIGEST = /^sha256:[0-9a-f]{64}$/
 
-/** Throws `invalid-judge`. */
+/** Validates a judge, if there is one. Throws `invalid-judge`. */
 export function checkedJudge(judge: Judge | undefined): Judge | undefined {
   if (judge === undefined) return undefined
   const { name, judge: ask, timeoutMs = TIMEOUT_MS } = judge

@@ -47,7 +47,7 @@ export function readable(context: JsonObject, reads: readonly string[] | undefin
   )
 }
 
-/** Throws `missing-key`, `invalid-slice`, and the slicer's errors. */
+/** The slice of the context that a slicer selects for an agent. Throws `missing-key`, `invalid-slice`, and the slicer's errors. */
 export async function sliceOf(
   context: JsonObject,
   inputs: { readonly slicer: Slicer; readonly request: SliceRequest; readonly counter: TokenCounter },

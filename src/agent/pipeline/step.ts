@@ -11,8 +11,8 @@ import { manifestRequest } from './manifest.ts'
 import type { StepAgent, StepOptions, StepResult } from './step-types.ts'
 
 /**
- * Throws `handoff-in-branch`, `HandoffRefused` if the ledger refuses the answer and no repair attempt is left, `budget-exceeded` if the budget does not cover
- * the agent's reservation, and the agent's errors.
+ * Runs an agent on its slice of the context and hands its answer over. Throws `handoff-in-branch`, `HandoffRefused` if the ledger refuses the answer and no
+ * repair attempt is left, `budget-exceeded` if the budget does not cover the agent's reservation, and the agent's errors.
  */
 export async function runStep(
   execution: ExecutionContext,

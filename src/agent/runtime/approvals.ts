@@ -93,7 +93,7 @@ export function approvalsOf(connection: Connection, open: <T>(work: () => Promis
 
 const DECISION: OptionRules<DecisionOptions> = { comment: anyText }
 
-/** Throws `invalid-option`. */
+/** Validates a decision and the approval that it names. Throws `invalid-option`. */
 function checkDecision(of: string, approval: unknown, options: unknown): void {
   const { runId, approvalId, argsDigest } = Object(approval) as Partial<Record<keyof ApprovalRef, unknown>>
   if ([runId, approvalId, argsDigest].some((each) => text(each) !== undefined))

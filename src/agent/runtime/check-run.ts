@@ -55,7 +55,7 @@ const RUN: OptionRules<RunOptions> = {
   whenWaiting: oneOf('wait', 'leave'),
 }
 
-/** Throws `invalid-option`. */
+/** Validates the options of `cs.run`, `cs.saga` or `cs.branch`. Throws `invalid-option`. */
 export function checkRun(method: 'run' | 'saga' | 'branch', options: object): void {
   const rules = method === 'branch' ? { ...RUN, atStep: amount } : RUN
   checkOptions(`cs.${method}`, options, rules)
@@ -104,7 +104,7 @@ export function checkName(method: string, name: unknown, most: number): void {
   checkOptions(`run.${method}`, { name }, { name: chars(1, most) }, ['name'])
 }
 
-/** Throws `invalid-option`. */
+/** Validates the options of `run.saga`. Throws `invalid-option`. */
 export function checkSagaOptions(options: unknown): void {
   checkOptions('run.saga', options, SAGA)
 }

@@ -12,9 +12,9 @@ export interface Precedence {
 
 /** What the record says of a call before it is made. */
 export interface Expected {
-  /** The record holds it, or may lack it although the code has had its outcome. */
+  /** Whether the record holds the call, or may lack it although the code has had its outcome. */
   readonly isHeld: boolean
-  /** Its tool may run without the ledger, and may have done so before requests that the record holds. */
+  /** Set if the tool may run without the ledger, and may have done so before requests that the record holds. */
   readonly isHad?: boolean
   /** Recorded calls of its place that must be requested first. */
   readonly first?: Precedence

@@ -55,7 +55,7 @@ export async function budgetOf(connection: Reads, runId: string): Promise<RunBud
   return (await connection.budget(runId)) as unknown as RunBudget
 }
 
-/** Throws `invalid-option`. */
+/** The events of `cs.tail`, limited to the given types. Throws `invalid-option`. */
 export async function* tailed(connection: Connection, given: TailOptions = {}): AsyncGenerator<TailedEvent, void> {
   checkOptions('cs.tail', given, TAIL)
   const { types, ...options } = given

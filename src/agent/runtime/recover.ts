@@ -50,7 +50,7 @@ export interface Recovery {
   readonly inDoubt: readonly DoubtfulCallReport[]
   /** Ids of runs to resume, by `run({id})` with the same code. */
   readonly open: readonly string[]
-  /** The same runs with details. A resume of one that is not `due` continues to wait. */
+  /** The runs of `open` with details. A resume of one that is not `due` continues to wait. */
   readonly runs: readonly WaitingRun[]
   /** The subset of `runs` with pending waits. */
   readonly waiting: readonly WaitingRun[]

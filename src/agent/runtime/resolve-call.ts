@@ -25,7 +25,10 @@ export interface ResolvedCall {
   readonly status: string
 }
 
-/** Throws `call-not-found`, `not-recordable`, and `LedgerRefused` (`call-not-in-doubt`, also while a run within the run does the work of the call: that run is ended instead). Nothing is executed: resume the run, or call `recover`. */
+/**
+ * Ends the doubt about a call. Nothing is executed: resume the run, or call `recover`. Throws `call-not-found`, `not-recordable`, and `LedgerRefused`
+ * (`call-not-in-doubt`, also while a run within the run does the work of the call: that run must be ended instead).
+ */
 export async function resolveCall(home: Home, callId: string, resolution: Resolution): Promise<ResolvedCall> {
   const { executed, result, reason } = resolution
   const { connection, registry } = home

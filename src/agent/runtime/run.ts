@@ -199,7 +199,7 @@ function sagaAt(place: ExecutionContext, steps: SagaSteps, options: SagaOptions)
 /** A replay reads from the connected ledger if that ledger has the run; otherwise throws `no-active-run`. */
 function readsOf({ values, runId }: ExecutionContext['session']): Reads {
   if (values !== undefined) return values
-  throw new AgentError('no-active-run', `nobody here can read the run ${runId}`, { runId })
+  throw new AgentError('no-active-run', `the run ${runId} cannot be read here`, { runId })
 }
 
 /** Whether the record was made here by the previous code: it continues beyond this place and does not contain the patch. */

@@ -34,7 +34,7 @@ export class RunningRuns {
     this.#codecs = codecs
   }
 
-  /** Throws `run-owned`, `recursive-call`, and the errors of the start and of the run. */
+  /** Starts a run, or joins it if it is running here. Throws `run-owned`, `recursive-call`, and the errors of the start and of the run. */
   async start<T>(asked: Asked, start: () => Promise<T>): Promise<T> {
     const { options, kind, name } = asked
     const { id, whenOwned = 'join', signal } = options

@@ -81,26 +81,26 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
   ): Promise<Recorded<Awaited<Output>, Keeps>>
   run<Output>(body: Body<null, Output, Keeps>): Promise<Recorded<Awaited<Output>, Keeps>>
   /**
-   * Records a run without carrying it: a worker that has code of this name takes it, in this process or in another one. With an `id`, starting the same run
+   * Records a run without executing it: a worker that has code of this name takes it, in this process or in another one. With an `id`, starting the same run
    * again has no further effect. Throws `not-recordable`, `invalid-option`, and `LedgerRefused`: `run-exists`.
    */
   start(name: string, input?: unknown, options?: StartOptions): Promise<StartedRun>
   /**
-   * Waits for the end of a run, whoever carries it, and returns its output. Throws `run-failed`, `run-rolled-back` (`outcomeOf(error)` has the rollback), and
-   * the signal's reason.
+   * Waits for the end of a run, in whatever process it executes, and returns its output. Throws `run-failed`, `run-rolled-back` (`outcomeOf(error)` has the
+   * rollback), and the signal's reason.
    */
   result<Output = Json>(runId: string, options?: ResultOptions): Promise<Output>
   /**
-   * Starts a worker: it carries on open runs of its names once they can go on (started, granted, signalled, due, resolved, or left by a process that died),
-   * until it is stopped, as by the close of the runtime. Any number of workers share the runs. Throws `invalid-option`.
+   * Starts a worker: it resumes open runs of its names once they can continue (started, granted, signalled, due, resolved, or left by a process that died),
+   * until it is stopped, for example because the runtime is closed. Any number of workers share the runs. Throws `invalid-option`.
    */
   worker(options: WorkerOptions<Keeps>): Worker
   /**
-   * Runs a sequence of calls as a run of its own; the result reports how each step ended. Never throws for the failure of a step, except if a value is too
+   * Runs a sequence of calls as a separate run; the result reports how each step ended. Never throws for the failure of a step, except if a value is too
    * large to record.
    */
   saga(steps: SagaSteps, options?: RunOptions): Promise<SagaResult>
-  /** After a crash or a resolution: finishes rollbacks, including those that ended in doubt, runs `check` for calls in doubt, and lists the rest. */
+  /** Cleans up after a crash or a resolution: finishes rollbacks, including those that ended in doubt, runs `check` for calls in doubt, and lists the rest. */
   recover(options?: RecoverOptions): Promise<Recovery>
   /**
    * Ends the doubt about a call with a finding, which is recorded together with the reason. Nothing is executed: resume the run, or call `recover()`. Throws
@@ -172,11 +172,11 @@ async function startRun(home: Home, options: RunOptions<never>, body: Body<never
   return startHere(home, { kind: 'run', options, name: body.name, start: (request) => liveRun(home, request, body) })
 }
 
-/** Options are judged later. */
+/** How messages name a run. The options may be invalid, since they are validated later. */
 const nameOf = (run?: { readonly id?: string; readonly name?: string }): string =>
   `the run ${run?.id || run?.name || 'without a name'}`
 
-/** Throws `invalid-prices`. */
+/** Creates the runtime on a connection that is open already. Throws `invalid-prices`. */
 export function createRuntime<const C extends readonly Codec[] = readonly []>(
   connection: Connection,
   { tokens, prices, codecs, ...notices }: RuntimeOptions<C> = {},

@@ -217,7 +217,7 @@ export class Session {
     })
   }
 
-  /** The same, where the run was taken over. */
+  /** Like `ownRuns`, if the run was taken over; otherwise undefined. */
   get takenOver(): Set<string> | undefined {
     return this.whenOwned === 'take-over' ? this.ownRuns : undefined
   }
@@ -447,8 +447,8 @@ export class Session {
   }
 
   /**
-   * For a request on a replay that was under way as the code of the run ended by a throw: nobody has heard of its outcome, and neither does this code. Code that
-   * waits for it has diverged.
+   * Waits in place of a request on a replay that was still in progress when the code of the run threw. The recorded code never saw its outcome, so this code
+   * does not see one either; code that waits for it has diverged.
    */
   async underWayAtTheEnd({ ancestors: callers }: Place, fault: () => Error): Promise<never> {
     await this.order.hold({ isUnmade: () => true, fault, callers, signal: this.signal }).catch((never) => {
@@ -526,7 +526,7 @@ export class Session {
     return [...this.#underWay.values()].flatMap((each) => (isAbandoned(each) || each.isWait ? [] : each.name))
   }
 
-  /** The code of the run has ended, and only waits go on, whose ends nobody needs: they are given up. */
+  /** Whether the code of the run has ended and only waits are left. Their ends are no longer needed, so they are given up. */
   get waitsOnly(): boolean {
     if (!this.#isBodyOver || this.#behind.size > 0) return false
     return [...this.#underWay.values()].every(({ isWait }) => isWait === true)

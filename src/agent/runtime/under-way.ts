@@ -56,7 +56,7 @@ export class UnderWay {
     return this.#until(work, inside.run(work, start))
   }
 
-  /** The same for work that goes on until it is stopped, which a close does. Throws `closed`. */
+  /** Begins work that continues until it is stopped, which a close does. Throws `closed`. */
   beginUntilStopped<W extends { readonly done: Promise<void>; stop(): Promise<void> }>(
     name: string,
     start: () => W,
@@ -80,7 +80,7 @@ export class UnderWay {
     })
   }
 
-  /** The same for items. */
+  /** Like `read`, for a sequence of items. */
   async *readItems<T>(ask: () => AsyncIterable<T>): AsyncGenerator<T, void> {
     if (this.#isShut) throw this.#closedError()
     try {

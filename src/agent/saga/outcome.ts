@@ -54,7 +54,7 @@ export function fateOfItem(item: JsonObject, compensatedAt?: string): Fate {
   return { callId, tool, scope, parentCall, compensate, status, leftStanding, compensatedAt } as unknown as Fate
 }
 
-/** The same from a run's record, equal to what the ledger would report for each call. */
+/** The fate of each call from a run's record, equal to what the ledger would report. */
 export function fatesIn(run: RecordedRun | undefined, inherited = false): Fate[] {
   const own = (callId: string): boolean => inherited || run?.inherited?.calls.has(callId) !== true
   return [...new Set(run?.calls.values())]

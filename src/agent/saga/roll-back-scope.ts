@@ -54,7 +54,7 @@ export class RollbackTurn {
   /** Compensations that are carried out. */
   readonly #open = new Set<Json | undefined>()
   #last: JsonObject | undefined
-  /** Where the record has them, as far as it does. */
+  /** The latest recorded place of the outcomes; undefined unless all of them are recorded. */
   #place: number | undefined
 
   constructor(session: Session, turn: Turn) {

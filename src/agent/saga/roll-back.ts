@@ -90,13 +90,19 @@ export function childrenOf({
 }
 
 /** Ends the leases of the run for their owners, who are gone: what they were carrying out is in doubt. An outcome that came meanwhile counts. */
-async function takeOver({ connection, runId }: Rollback): Promise<void> {
-  const unknown = { reason: 'taken over with the run around this one', left: true } as const
-  for (const { callId, status, fence } of await connection.calls(runId)) {
-    if (status !== 'claimed') continue
-    const settle = { kind: 'settle', callId: String(callId), body: { fence: Number(fence), unknown } } as const
-    await connection.execute(runId, settle)
-  }
+async function takeOver(rollback: Rollback): Promise<void> {
+  for (const call of await rollback.connection.calls(rollback.runId))
+    if (call.status === 'claimed') await endLease(rollback, call, 'taken over with the run around this one')
+}
+
+/** The call is in doubt from now on. A refusal says that its outcome came meanwhile, or that the doubt is recorded already. */
+async function endLease(
+  { connection, runId }: Pick<Rollback, 'connection' | 'runId'>,
+  { callId, fence }: JsonObject,
+  reason: string,
+): Promise<void> {
+  const unknown = { reason, left: true } as const
+  await connection.execute(runId, { kind: 'settle', callId: String(callId), body: { fence: Number(fence), unknown } })
 }
 
 async function outcomeOfCalls(
@@ -208,11 +214,14 @@ async function clearDoubts({
   })
   for (const call of doubtful) {
     const spec = registry.get(String(call.tool))
-    await resolveDoubt(connection, spec, {
+    const cleared = await resolveDoubt(connection, spec, {
       runId,
       callId: String(call.callId),
       recordedArgs: await argumentsOf(connection, runId, call),
     })
+    // The plan holds only what is recorded, so the doubt is, before the plan is read.
+    const isUnrecorded = cleared.kind === 'in-doubt' && call.status === 'claimed'
+    if (isUnrecorded) await endLease({ connection, runId }, call, 'its lease is over, and its run is rolled back')
   }
   return doubtful.length === 0 ? calls : undefined
 }

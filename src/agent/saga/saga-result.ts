@@ -16,7 +16,7 @@ export type StepStatus =
 /** One step of a saga, as it ended. */
 export interface StepReport {
   readonly id: string
-  /** Counted from 1. */
+  /** Number of the group, counted from 1. */
   readonly group: number
   readonly tool: string
   readonly args: Json

@@ -30,7 +30,7 @@ export interface PlannedStep {
 
 const STEP: OptionRules<SagaStep> = { tool: anything, args: anything, id: text, onFailure: anything }
 
-/** Throws `invalid-saga`, `invalid-option` and `unknown-tool`. */
+/** Validates the steps of a saga and gives each its place. Throws `invalid-saga`, `invalid-option` and `unknown-tool`. */
 export function planSaga(steps: SagaSteps, registry: ToolRegistry): readonly (readonly PlannedStep[])[] {
   if (!Array.isArray(steps)) throw invalid('a saga is a list of steps and groups of steps', {})
   registry.mustBeWhole()

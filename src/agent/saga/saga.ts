@@ -16,7 +16,7 @@ import { afterRollback, SagaFailed, type SagaResult, type StepReport } from './s
 import { type PlannedStep, planSaga, type SagaSteps } from './saga-steps.ts'
 
 export interface SagaOptions {
-  /** Becomes part of the scope; default `saga`. */
+  /** Name of the saga, which becomes part of the scope; default `saga`. */
   readonly name?: string
 }
 
@@ -153,13 +153,13 @@ function told({ attempts, callId, startedAt, endedAt }: CallTrace): Omit<CallTra
   }
 }
 
-/** For a call in doubt, the recorded reason. */
+/** The failure of a step; for a call in doubt, the recorded reason. */
 function failureIn(error: unknown): Failure {
   const reason = error instanceof InDoubt ? error.evidence.reason : undefined
   return typeof reason === 'string' ? { message: reason, code: 'outcome-unknown' } : failureOf(error)
 }
 
-/** A tool whose result cannot be recorded has nevertheless done its work. */
+/** The status of a step after an error. A tool whose result cannot be recorded has nevertheless done its work. */
 function statusOf(error: unknown): StepReport['status'] {
   if (error instanceof InDoubt) return 'in-doubt'
   return error instanceof AgentError && error.code === 'result-not-recorded' ? 'succeeded' : 'failed'

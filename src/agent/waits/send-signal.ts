@@ -24,7 +24,7 @@ const SENT: OptionRules<SignalOptions & { readonly runId: string; readonly name:
   ...{ runId: chars(1, 128), name: aName, requestId: chars(1, 256) },
 }
 
-/** Throws `invalid-option`, `LedgerRefused`, `not-recordable`, `value-too-large`. */
+/** Sends a signal to a run. Throws `invalid-option`, `LedgerRefused`, `not-recordable`, `value-too-large`. */
 export async function sendSignal(
   connection: Connection,
   { runId, name, payload = null }: { readonly runId: string; readonly name: string; readonly payload: unknown },

@@ -32,7 +32,7 @@ export interface WaitOptions {
 }
 
 export interface Waited extends WaitOptions {
-  /** If absent, only time ends the wait. */
+  /** Name of the signal; if absent, only time ends the wait. */
   readonly name?: string
 }
 
@@ -42,10 +42,10 @@ const WAIT: OptionRules<Waited> = { name: anything, until: anything, schema: any
 const FIRST_LOOK_MS = 100
 const LOOK_MS = 2_000
 const SLEEP_MS = 60_000
-/** Nobody needs the end of the wait any more. */
+/** The end of the wait is no longer needed. */
 const GIVEN_UP = Symbol('given up')
 
-/** Returns the payload of the signal, or null if only time ends the wait. Throws `WaitTimedOut`, `invalid-wait`. */
+/** Waits for a signal, a time or the first of both. Returns the payload of the signal, or null if only time ends the wait. Throws `WaitTimedOut`, `invalid-wait`. */
 export async function waitFor(execution: ExecutionContext, waited: Waited): Promise<Json> {
   checkOptions(waited.name === undefined ? 'run.sleep' : 'run.waitFor', waited, WAIT)
   const body = waitBody(waited)
@@ -77,7 +77,7 @@ class Wait {
   readonly #expected: Expected | undefined
   #isNoticed = false
   #lookMs = FIRST_LOOK_MS
-  /** When this life first heard that the wait goes on, by the monotonic clock. */
+  /** When this process first heard that the wait continues, by the monotonic clock. */
   #heardMs: number | undefined
 
   constructor(
@@ -196,7 +196,7 @@ class Wait {
     this.#lookMs = Math.min(this.#lookMs * 2, LOOK_MS)
   }
 
-  /** A time by the local clock. Of a duration, no more than all of it from the first answer: the ledger had begun to count by then, whatever its clock says. */
+  /** Milliseconds until the end of the wait, by the local clock. For a duration, at most the whole of it from the first answer, when the ledger counted already. */
   #leftMs({ until }: JsonObject): number {
     this.#heardMs ??= performance.now()
     const { forMs = Number.POSITIVE_INFINITY } = this.#body
@@ -221,7 +221,7 @@ class Wait {
   }
 }
 
-/** Throws `invalid-wait`. */
+/** The request for a wait. Throws `invalid-wait`. */
 function waitBody({ name, until, schema }: Waited): StartWait {
   if (name !== undefined && (typeof name !== 'string' || name === '' || name.length > NAME_MAX_CHARS))
     throw invalid(`the name of a signal is 1 to ${NAME_MAX_CHARS} characters`)

@@ -14,13 +14,13 @@ interface Carrying {
   readonly name: string
   readonly body: Body<never, unknown>
   readonly worker: NonNullable<StartRun['worker']>
-  /** The run is this worker's. */
+  /** Called once the run is this worker's. */
   readonly onStarted: () => void
   /** Aborted when the worker is to stop. */
   readonly stopping: AbortSignal
-  /** Told when the code makes no request that the record waits for, and when it goes on. */
+  /** Called when the code stops making the requests that the record expects, and when it continues. */
   readonly onStalled: (isStalled: boolean) => void
-  /** How long the run is left alone if the code cannot carry it on, in milliseconds. */
+  /** How long the run is left alone if the code cannot resume it, in milliseconds. */
   readonly retryAfterMs: number
 }
 
@@ -41,7 +41,7 @@ interface Life {
   halted?: Error | undefined
 }
 
-/** Never throws. What is thrown may be anything, also what cannot be read. */
+/** Takes a run and executes its code until it ends, waits or is lost. Never throws, whatever the code throws. */
 export async function carryOn(home: Home, carrying: Carrying): Promise<Carried> {
   try {
     return await carried(home, carrying)
@@ -82,7 +82,7 @@ async function carried(home: Home, carrying: Carrying): Promise<Carried> {
   }
 }
 
-/** Another worker was faster, or the run has ended. */
+/** Refusals that mean that another worker was faster, or that the run has ended. */
 const TAKEN: ReadonlySet<string> = new Set(['run-taken-over', 'run-owned', 'run-ended', 'stale-fence'])
 
 const isTaken = (error: unknown): boolean => error instanceof LedgerRefused && TAKEN.has(error.code)
@@ -126,7 +126,7 @@ const UNABLE = 500
 /** Refusals of requests that would be accepted at another time, or with another token. */
 const NOT_NOW: ReadonlySet<string> = new Set(['rate-limited', 'unauthenticated'])
 
-/** The ledger is unable to answer now, which is no fault of the code. */
+/** Whether the ledger is unable to answer now, which is not the fault of the code. */
 function isUnable(error: unknown): boolean {
   if (error instanceof LedgerRefused) return NOT_NOW.has(error.code)
   if (error instanceof LedgerError) return error.status >= UNABLE || error.status === TOO_MANY
@@ -137,7 +137,7 @@ function isRolledBack(error: unknown): boolean {
   return error instanceof AgentError && (error.code === 'run-rolled-back' || error.code === 'run-failed')
 }
 
-/** A message never tells an error apart; its own code, or that of its cause, does. */
+/** The code of an error, or of its cause. Errors are never distinguished by their messages. */
 function codeIn(error: Error): string | undefined {
   const code = memberOf(error, 'code')
   return typeof code === 'string' && code !== '' ? code.toWellFormed() : undefined

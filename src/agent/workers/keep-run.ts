@@ -2,24 +2,24 @@
 import { UnreachableError } from '../../client/errors.ts'
 import { type Connection, NotAskedAgain } from '../runtime/connection.ts'
 
-/** A run is kept anew after this part of its hold, and after a request that failed for another reason than a loss, after that part. */
+/** The hold of a run is renewed after a third of it, and after a ninth if the request for that failed although the run was not lost. */
 const PART = 3
 const PART_AGAIN = 9
-/** The run is no longer this worker's. */
+/** Refusals that mean that the run is no longer this worker's. */
 const LOST: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended'])
 
 interface KeptRun {
-  /** The connection for the code of the run: what it appends keeps the run as well. */
+  /** The connection for the code of the run. What the code appends renews the hold as well. */
   readonly connection: Connection
-  /** Begins when the run is this worker's. `fence`: that of its resume. */
+  /** Starts the renewal, once the run is this worker's. `fence` is that of its resume. */
   begin(fence: number): void
-  /** The run has ended, is left, or is another owner's. */
+  /** Ends the renewal: the run has ended, was left, or belongs to another owner. */
   end(): void
 }
 
 interface Answered {
   readonly ok: boolean
-  /** Something was appended. */
+  /** Whether something was appended. */
   readonly created?: boolean
 }
 
@@ -72,7 +72,7 @@ export function keepRun(connection: Connection, { runId, holdMs, stopping }: Kee
       // The code of the run meets the refusal with its next request.
       if (LOST.has(reply.problem.code)) return
     } catch {
-      // The ledger is unreachable; the run is this worker's as long as nobody resumes it.
+      // The ledger is unreachable; the run is this worker's as long as no other process resumes it.
     }
     plan(fence, holdMs / PART_AGAIN)
   }

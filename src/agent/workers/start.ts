@@ -14,13 +14,13 @@ import { type StartOptions, startRequest } from '../runtime/run-options.ts'
 /** A run that was recorded for a worker. */
 export interface StartedRun {
   readonly runId: string
-  /** The run has ended if this is not `open`. */
+  /** Status of the run; it has ended unless this is `open`. */
   readonly status: 'open' | 'completed' | 'failed' | 'compensated'
 }
 
 /** Options of waiting for the end of a run. */
 export interface ResultOptions {
-  /** Ends the wait, with the signal's reason; the run goes on. */
+  /** An abort ends the wait with the signal's reason; the run continues. */
   readonly signal?: AbortSignal
 }
 
@@ -46,13 +46,13 @@ export async function startForWorkers(
   return { runId: started.body.runId, status: started.body.status }
 }
 
-/** Whether the code here is a run's own, which a resume runs again; what a tool does is recorded. */
+/** Whether the calling code is the code of a run, which a resume runs again, rather than a tool, whose work is recorded. */
 function repeatsOnResume(): boolean {
   const here = currentExecution()
   return here !== undefined && here.context === undefined
 }
 
-/** The ledger takes a time in the past as now by its own clock. */
+/** A time in the past, which the ledger takes as the present by its own clock. */
 const AT_ONCE = '1970-01-01T00:00:00.000Z'
 
 function timeOf(after: StartOptions['after']): string {
@@ -74,7 +74,7 @@ function endBy(type: string): keyof typeof ENDS | undefined {
 const LOOK_MS = 500
 const LOOK_MAX_MS = 5_000
 
-/** Events of the run, its end among them. Where the tenant has no slot for one more tail, the run is looked at again and again. */
+/** Events of the run up to its end. If the tenant has no slot for another tail, the run is polled. */
 async function* eventsToEnd(
   { connection }: Pick<Home, 'connection'>,
   runId: string,
@@ -97,7 +97,7 @@ function isNoSlot(error: unknown): boolean {
   return error instanceof LedgerError && error.code === 'too-many-streams'
 }
 
-/** Whether the code here is of this run, of a tool of it, or of a run within it, and is still going on. */
+/** Whether the calling code belongs to this run, to a tool of it, or to a run within it, and is still in progress. */
 function isWithin({ registry }: Home, runId: string): boolean {
   const here = currentExecution()
   if (here === undefined || here.session.registry !== registry) return false
@@ -105,7 +105,7 @@ function isWithin({ registry }: Home, runId: string): boolean {
   return session.runs.includes(runId) && (undoing === true || !session.isClosed)
 }
 
-/** Resolves with the output. Throws `run-failed`, `run-rolled-back`, and `recursive-call` inside of the run. */
+/** Waits for the end of a run and resolves with its output. Throws `run-failed`, `run-rolled-back`, and `recursive-call` inside the run. */
 export async function resultOf(home: Home, runId: string, options: ResultOptions = {}): Promise<unknown> {
   checkOptions('cs.result', options, RESULT)
   if (typeof runId !== 'string' || runId === '')

@@ -23,11 +23,11 @@ import { asWorkOf, isInWorkOf } from '../runtime/under-way.ts'
 import { thrownText } from '../thrown.ts'
 import { type Carried, carryOn } from './carry-on.ts'
 
-/** What a worker carries on, and how much at a time. Durations are in milliseconds. */
+/** Which runs a worker takes, and how many at a time. Durations are in milliseconds. */
 export interface WorkerOptions<Keeps = never> {
   /** The code of each run, by the name of the run. */
   readonly runs: Readonly<Record<string, Body<never, unknown, Keeps>>>
-  /** Runs carried on at the same time; default 10. */
+  /** Maximum number of runs that this worker executes at the same time; default 10. */
   readonly concurrency?: number
   /**
    * Runs of the tenant, of any name, that all workers may carry at the same time: this one takes none beyond. A ledger of one process never exceeds it; of
@@ -36,34 +36,34 @@ export interface WorkerOptions<Keeps = never> {
   readonly perTenant?: number
   /**
    * Version of this code, such as a commit: 1 to 64 letters, digits, and `. _ + -`. A run remembers the version of its first worker, and is then taken only by
-   * workers of that version, or of one that names it in `takes`. Default: none; the worker takes runs that no worker with a version has carried.
+   * workers of that version, or of one that names it in `takes`. Default: none; the worker takes runs that no worker with a version has taken.
    */
   readonly version?: string
-  /** Other versions whose runs this code can carry on, or `any`. Default: none. */
+  /** Other versions whose runs this code can resume, or `any`. Default: none. */
   readonly takes?: readonly string[] | 'any'
   /**
    * If this process dies, other workers take over its runs this long after the last event of each; default 30,000, at least 1,000. Renewed while the code of a
    * run works.
    */
   readonly holdMs?: number
-  /** How long a run that the code cannot carry on is left alone at first; doubled each time, up to an hour. Default 5,000. */
+  /** How long a run that the code cannot resume is left alone at first; doubled each time, up to an hour. Default 5,000. */
   readonly retryMs?: number
   /** Stops the worker, as `stop()` does. */
   readonly signal?: AbortSignal
-  /** Called if the ledger cannot be asked for runs, and for a run that the code cannot carry on. Default: a process warning. */
+  /** Called if the ledger cannot be asked for runs, and for each run that the code cannot resume. Default: a process warning. */
   readonly onError?: (error: unknown, runId?: string) => void
 }
 
 /** A worker that was started. */
 export interface Worker extends AsyncDisposable {
   /**
-   * Takes no more runs. Resolves when those under way have ended, or wait and are left to another worker. Rejects at once with `recursive-call` if the code of
+   * Takes no more runs. Resolves when those in progress have ended, or wait and are left to another worker. Rejects at once with `recursive-call` if the code of
    * one of them calls it.
    */
   stop(): Promise<void>
   /** Resolves when the worker has stopped. */
   readonly done: Promise<void>
-  /** Ids of the runs that are under way here. */
+  /** Ids of the runs that this worker executes now. */
   readonly active: readonly string[]
 }
 
@@ -86,26 +86,26 @@ const RETRY_DEFAULT_MS = 5_000
 const RETRY_MOST_MS = 60 * 60_000
 /** How long one request waits for a run. */
 const WAIT_SECONDS = 20
-/** Names, and versions, that one request can ask for, and bytes of all names in its URL, which the server's limit of headers takes. */
+/** Limits of one request: the number of names and of versions, and the bytes of all names in its URL, which must fit the server's limit of headers. */
 const NAMES_MAX = 64
 const NAMES_MAX_BYTES = 6_000
 const PAGE_MAX = 500
-/** Of a name in a message. */
+/** Longest part of a name that a message shows. */
 const SHOWN_CHARS = 64
 /** The pause after an answer that brought nothing and did not wait either. */
 const PAUSE_MS = 1_000
-/** Runs that a worker carries at most for each of `concurrency`, those among them whose code stalls. */
+/** Maximum number of runs for each of `concurrency`, including those whose code stalls. */
 const STALLED_PER_PLACE = 10
 const AGAIN_MS = 200
 const AGAIN_MAX_MS = 10_000
-/** How long a run is passed over at first that could not be taken, or not be left, and is therefore still listed. */
+/** How long a run is ignored that could not be taken, or not be left, and is therefore still listed: at first, and at most. */
 const PASSED_OVER = { firstMs: 5_000, mostMs: 10 * 60_000 } as const
-/** The same for a run that somebody else had, which is listed again only if the list is behind or wrong. */
+/** How long a run is ignored that another process had; it is listed again only if the list is behind or wrong. */
 const MISSED = { firstMs: 100, mostMs: 5_000 } as const
 
 const VERSION = /^[A-Za-z0-9._+-]{1,64}$/
 
-/** Throws `invalid-option`. */
+/** Starts a worker on a runtime. Throws `invalid-option`. */
 export function startWorker(home: Home, options: WorkerOptions): Worker {
   checkOptions('cs.worker', options, WORKER, ['runs'])
   const names = Object.keys(options.runs)
@@ -142,9 +142,9 @@ class RunningWorker implements Worker {
   readonly #options: WorkerOptions
   readonly #names: readonly string[]
   readonly #active = new Map<string, Promise<unknown>>()
-  /** Of these, the ones whose code waits for its own divergence: others are carried in their place. */
+  /** Those of `#active` whose code waits for its own divergence: other runs are executed in their place. */
   readonly #stalled = new Set<string>()
-  /** Runs that could not be taken: until when they are passed over, and how often in a row that was so. */
+  /** Runs that could not be taken: until when they are ignored, and how often in a row that happened. */
   readonly #passedOver = new Map<string, { readonly until: number; readonly times: number }>()
   readonly #stopping = new AbortController()
   /** Resolved, and replaced, when a run is over and when the worker is to stop. */
@@ -231,7 +231,7 @@ class RunningWorker implements Worker {
     return Math.min(concurrency - working, concurrency * STALLED_PER_PLACE - this.#active.size)
   }
 
-  /** The first due runs that this worker does not carry or pass over, at most `free`. Waits for one if none is due. */
+  /** The first due runs that this worker neither executes nor ignores, at most `free`. Waits for one if none is due. */
   async #listed(free: number): Promise<readonly JsonObject[]> {
     const passedOver = this.#notNow()
     const limit = Math.min(PAGE_MAX, free + this.#active.size + passedOver.size)
@@ -250,7 +250,7 @@ class RunningWorker implements Worker {
     return takes.slice(0, free)
   }
 
-  /** Runs that are passed over now. Those that have not been listed for long are forgotten. */
+  /** Runs that are ignored now. Those that have not been listed for long are forgotten. */
   #notNow(): ReadonlySet<string> {
     const now = performance.now()
     for (const [runId, { until }] of this.#passedOver)
@@ -263,7 +263,7 @@ class RunningWorker implements Worker {
     return takes === 'any' ? {} : { versions: [...(version === undefined ? [] : [version]), ...takes] }
   }
 
-  /** With a limit of the tenant one after the other, up to the first for which there is no room: then true. */
+  /** Takes the listed runs. Under a limit of the tenant, takes them one after the other, and returns true at the first for which there is no room. */
   async #takeAll(rows: readonly JsonObject[]): Promise<boolean> {
     if (this.#options.perTenant === undefined) {
       await Promise.all(rows.map((row) => this.#take(row)))
@@ -276,7 +276,7 @@ class RunningWorker implements Worker {
     return false
   }
 
-  /** Resolves once the run is this worker's, or is not; with `full` if workers carry as many runs of the tenant as they may. */
+  /** Resolves once it is known whether the run is this worker's; with `full` if the workers execute as many runs of the tenant as they may. */
   async #take(row: JsonObject): Promise<'full' | undefined> {
     const { runs, version, perTenant, holdMs = HOLD_DEFAULT_MS, retryMs = RETRY_DEFAULT_MS } = this.#options
     const runId = String(row.runId)

@@ -1,4 +1,4 @@
-/** @module An MCP server over a ledger: read-only tools, under the token of whoever asks. Both revisions: with `initialize` (to 2025-11-25), and without. */
+/** @module An MCP server over a ledger: read-only tools, under the token of the caller. Both revisions: with `initialize` (to 2025-11-25), and without. */
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import { requestIdOf, STATELESS, WITH_SESSIONS } from '../http/revision.ts'
 import { errorOf, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, type RequestId } from '../json-rpc.ts'

@@ -20,7 +20,7 @@ export function approvalsCommands(program: CliCommand): void {
       .argument('<approval>', 'id of the approval')
       .flags(
         flag('--comment <text>', 'why; it is recorded'),
-        flag('--digest <digest>', 'of the arguments that you have seen: refused where the approval has others'),
+        flag('--digest <digest>', 'digest of the arguments that you have seen; refused if the approval has others'),
         flag('--as <name>', 'who decides; needed over the store itself, where no token says it'),
         flag(
           '--role <names>',

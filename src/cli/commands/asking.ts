@@ -16,4 +16,4 @@ export function asking(command: CliCommand, scope = 'audit:read'): CliCommand {
 
 export const asItWas = () => flag('--as-of <size>', "the run as it was when the tenant's log had so many events")
 
-export const limitFlag = () => flag('--limit <count>', 'no more than so many (default: all)')
+export const limitFlag = () => flag('--limit <count>', 'at most this many (default: all)')

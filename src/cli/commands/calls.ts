@@ -16,7 +16,9 @@ export function callsCommands(program: CliCommand): void {
     )
     .runs(async () => (await import('../calls.ts')).listCalls)
   asking(group.command('resolve'), 'runs:write')
-    .description('say how a call in doubt ended; nothing is run: the run goes on when it is resumed, or recovered')
+    .description(
+      'say how a call in doubt ended; nothing is executed: the run continues when it is resumed or recovered',
+    )
     .argument('<run>', 'id of the run')
     .argument('<call>', 'id of the call')
     .flags(

@@ -7,7 +7,7 @@ export function captureCommands(program: CliCommand): void {
   program.commandsGroup('Record what agents do:')
   program
     .command('mcp')
-    .description('start an MCP server and pass on what it and its host say; every tool call is recorded')
+    .description('start an MCP server and relay the messages between it and its host; every tool call is recorded')
     .argument('<command...>', 'the server and its arguments, behind --')
     .flags(
       flag('--run <run>', 'the run to record in, which stays open (default: a new one, completed at the end)'),
@@ -22,7 +22,7 @@ export function captureCommands(program: CliCommand): void {
         'refuse',
         'pass',
       ]),
-      flag('--pin <digest>', 'refuse the tools where their definitions have another digest'),
+      flag('--pin <digest>', 'refuse the tools if their definitions have another digest'),
       tenantFlag(),
       urlFlag('record in a running ledger instead of opening the store'),
       tokenFlag('runs:write runs:read'),

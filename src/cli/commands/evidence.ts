@@ -11,7 +11,7 @@ export function evidenceCommands(program: CliCommand): void {
   verify(program)
   program
     .command('replay')
-    .description('read one run again, fold it, and compare with what its snapshots recorded')
+    .description('read a run again, fold it, and compare the result with its recorded snapshots')
     .argument('<run>', 'id of the run')
     .flags(tenantFlag(), ...ofServer('payloads:read'), jsonFlag('one JSON object a line'))
     .settings(...PLACE)
@@ -64,7 +64,7 @@ export function evidenceCommands(program: CliCommand): void {
 function consistency(program: CliCommand): void {
   program
     .command('consistency')
-    .description('say whether two checkpoints that you kept are of one history of their log')
+    .description('check whether two checkpoints that you kept belong to one history of their log')
     .argument('<old>', 'file with a checkpoint')
     .argument('<new>', 'file with another one of the same log')
     .flags(

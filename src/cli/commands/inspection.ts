@@ -34,7 +34,7 @@ export function inspectionCommands(program: CliCommand): void {
     .flags(asItWas())
     .runs(async () => (await import('../report.ts')).report)
   asking(program.command('integrity'))
-    .description('events that are recorded as broken, and the last pass of the scrub; ends with 1 where there is one')
+    .description('events that are recorded as broken, and the last pass of the scrub; ends with 1 if there is one')
     .runs(async () => (await import('../integrity.ts')).integrity)
   asking(queryFlags(program.command('events'), 'events'))
     .description('list events by any filters, each with the way to its record and its proof')
@@ -45,10 +45,10 @@ export function inspectionCommands(program: CliCommand): void {
     .runs(async () => (await import('../audit.ts')).search)
   audit(program)
   asking(program.command('tail'))
-    .description('the last events, and with -f every one that comes')
+    .description('print the last events, and with -f every new one')
     .flags(
-      flag('-f, --follow', 'go on until interrupted; a line that breaks is taken up where it was'),
-      flag('--lines <count>', 'so many of the last events first (default: 10)'),
+      flag('-f, --follow', 'continue until interrupted; a broken connection is resumed where it was'),
+      flag('--lines <count>', 'start with this many of the last events (default: 10)'),
       ...filterFlags(['run', 'types']),
     )
     .runs(async () => (await import('../tail.ts')).tail)
@@ -78,12 +78,12 @@ const SPEND_KEYS = ['run', 'agent', 'model', 'day', 'month', 'tenant']
 
 function queryFlags(command: CliCommand, name: AuditQueryName, except?: FilterName): CliCommand {
   const { filters, shape }: AuditQueryDefinition = AUDIT_QUERIES[name]
-  if (name === 'spend') command.flags(flag('--by <what>', 'what is summed by (default: run)', SPEND_KEYS))
+  if (name === 'spend') command.flags(flag('--by <what>', 'what to sum by (default: run)', SPEND_KEYS))
   if (name === 'sample')
     command.flags(flag('--seed <root>', 'needed: the root hash of a checkpoint, so that neither side picks'))
   if (isOrdered(shape)) command.flags(choice('--order <order>', 'oldest or newest first', ['asc', 'desc']))
   return command.flags(
-    flag('--as-of <size>', 'the log as it was with so many events: the same answer for ever'),
+    flag('--as-of <size>', 'the log as it was at this size, in events: always the same answer'),
     limitFlag(),
     exportFlag(),
     ...(followsFromLog(shape)

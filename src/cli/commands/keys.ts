@@ -23,10 +23,10 @@ export function keyCommands(program: CliCommand): void {
     .runs(async () => (await import('../keys.ts')).listKeys)
   keys
     .command('rotate')
-    .description('put a new sealing key in place; a running ledger takes it up within seconds')
+    .description('make a new sealing key; a running ledger uses it within seconds')
     .flags(
       flag('--tokens', 'rotate the key that signs tokens instead: tokens made before are refused'),
-      flag('--log', 'rotate the key that signs the logs instead: the old one signs who follows it'),
+      flag('--log', 'rotate the key that signs the logs instead: the old key signs its successor'),
       jsonFlag(),
     )
     .settings(...PLACE)
@@ -34,7 +34,7 @@ export function keyCommands(program: CliCommand): void {
   custodyCommands(keys)
   keys
     .command('disclose')
-    .description('give away the keys of a run that has ended, as the JSON file that verify --run-key reads')
+    .description('disclose the keys of a run that has ended, as the JSON file that verify --run-key reads')
     .argument('<run>', 'id of the run')
     .flags(
       tenantFlag('whose run it is (default: default)'),

@@ -22,7 +22,7 @@ export function serviceCommands(program: CliCommand): void {
     .description('forget a person: destroy the keys of a subject, so that nothing kept of it can be read again')
     .flags(
       flag('--subject <name>', 'needed: whose values, as the rules of redaction name it (run:ID: those of a run)'),
-      flag('--reason <text>', 'needed: why, recorded for good: name no person'),
+      flag('--reason <text>', 'needed: why; recorded permanently, so name no person'),
       flag('--basis <text>', 'needed: the law or contract that it follows; it is recorded'),
       flag('--now', 'do not wait for the end of open runs: they cannot be resumed or undone with these values'),
       tenantFlag(),
@@ -54,13 +54,13 @@ function retention(program: CliCommand): void {
   const flags = () => [tenantFlag(), jsonFlag('the answer as one JSON object')]
   group
     .command('list')
-    .description('the archives on record: which files, when, by whom')
+    .description('the recorded archives: which files, when, by whom')
     .flags(tenantFlag(), trustNothingFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
     .settings(...PLACE)
     .runs(async () => (await import('../retention.ts')).listArchives)
   group
     .command('plan')
-    .description('say what a pass would archive now, and why it would leave the rest; changes nothing')
+    .description('show what a pass would archive now, and why it would leave the rest; changes nothing')
     .flags(...flags())
     .settings(...PLACE, 'retention')
     .runs(async () => (await import('../retention.ts')).planned)
@@ -84,7 +84,7 @@ function serve(program: CliCommand): void {
       ),
       flag('--erasures <file>', 'carry out a copy of the list of erasures first, as after a backup was put back'),
       flag('--mcp <file>', 'MCP servers over HTTP to proxy, each at /mcp/NAME, with every call recorded'),
-      flag('--mcp-idle-minutes <n>', 'how long a session with them may lie idle before it is ended (default: 30)'),
+      flag('--mcp-idle-minutes <n>', 'how long a session with them may be idle before it is ended (default: 30)'),
     )
     .settings(...SERVE_SETTINGS)
     .runs(async () => (await import('../serve.ts')).serve)
@@ -119,7 +119,7 @@ function token(program: CliCommand): void {
     .description('refuse a token from now on, in every process on the store, until it expires and after')
     .argument('<id>', 'its jti, as "countersign audit tokens" lists it')
     .flags(
-      flag('--reason <text>', 'why, on record for good: it names no person'),
+      flag('--reason <text>', 'why; recorded permanently, so name no person'),
       tenantFlag(),
       urlFlag(),
       tokenFlag('admin'),
@@ -218,7 +218,7 @@ function holds(program: CliCommand): void {
       flag('--run <run>', 'hold a run: the values of all subjects in it'),
       flag('--subject <name>', 'hold what is kept of a subject, in all runs'),
       flag('--whole-tenant', 'hold everything of the tenant'),
-      flag('--reason <text>', 'needed: why, on record for good: it names no person'),
+      flag('--reason <text>', 'needed: why; recorded permanently, so name no person'),
       ...changing(),
     )
     .settings(...PLACE)
@@ -227,7 +227,7 @@ function holds(program: CliCommand): void {
     .command('release')
     .description('end a hold; an erasure that waited for it goes on by itself')
     .argument('<hold>', 'id of the hold')
-    .flags(flag('--reason <text>', 'needed: why, on record for good: it names no person'), ...changing())
+    .flags(flag('--reason <text>', 'needed: why; recorded permanently, so name no person'), ...changing())
     .settings(...PLACE)
     .runs(async () => (await import('../holds.ts')).releaseHold)
 }
@@ -249,12 +249,12 @@ function reviews(program: CliCommand): void {
     .runs(async () => (await import('../reviews.ts')).listReviews)
   group
     .command('sign')
-    .description('put on record that you reviewed the answer to a query, and what you found')
+    .description('record that you reviewed the answer to a query, and what you found')
     .argument('<query>', 'name of the audit query, such as rejections')
     .flags(
       flag('--as-of <size>', 'needed: the size of the log that you reviewed, in events'),
-      flag('--findings <text>', 'needed: what you found, on record for good: it names no person'),
-      flag('--comment <text>', 'a remark, on record for good'),
+      flag('--findings <text>', 'needed: what you found; recorded permanently, so name no person'),
+      flag('--comment <text>', 'a remark; recorded permanently'),
       flag('--filters <text>', 'filters of the query as in its URL, such as "run=r&verdict=rejected"'),
       flag('--as <name>', 'who signs; needed over the store itself, where no token says it'),
       tenantFlag(),
@@ -272,7 +272,7 @@ const LOSSES_MORE =
 function losses(program: CliCommand): void {
   const group = program
     .command('losses')
-    .description('events that a tenant has lost; acknowledge what cannot be had again')
+    .description('events that a tenant has lost; acknowledge what cannot be recovered')
   group
     .command('list')
     .description('open losses, and those that were acknowledged')
@@ -287,7 +287,8 @@ function losses(program: CliCommand): void {
       flag('--stream <stream>', 'the stream that lost them, as losses list names it'),
       flag('--revision <n>', 'the first revision that is lost'),
       flag('--all', 'every open loss of the tenant, instead of one'),
-      flag('--reason <text>', 'needed: why it cannot be put back, recorded for good: name no person'),
+      flag('--every-tenant', 'with --all: of all tenants, and of the ledger itself; without --url'),
+      flag('--reason <text>', 'needed: why it cannot be put back; recorded permanently, so name no person'),
       tenantFlag(),
       urlFlag(),
       tokenFlag('admin'),

@@ -20,7 +20,7 @@ export function shellCommands(program: CliCommand): void {
     .runs(async () => (await import('../version.ts')).version)
   program
     .command('help')
-    .description('this, or more about one command')
+    .description('show this list, or the help of one command')
     .argument('[command...]', 'such as: verify, or: keys list')
     .runs(async () => ({ positionals }) => {
       named(program, positionals).outputHelp()

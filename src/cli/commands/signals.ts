@@ -7,13 +7,13 @@ export function signalsCommands(program: CliCommand): void {
   const group = program.command('signals').description('send a signal to a run that waits for it')
   asking(group.command('send'), 'signals:write')
     .description(
-      'end the oldest wait for a signal; one that nobody waits for is held for the next. Over the store itself, this command owns the ledger meanwhile',
+      'end the oldest wait for a signal; one that no run waits for is held for the next wait. Over the store itself, this command owns the ledger meanwhile',
     )
     .argument('<run>', 'id of the run')
     .argument('<signal>', 'name of the signal')
     .flags(
       flag('--payload <json>', 'what it says, as JSON (default: null)'),
-      flag('--request-id <id>', 'your own id of it: sent again under the same one, it is the same signal'),
+      flag('--request-id <id>', 'your own id of the signal: sent again under the same id, it counts once'),
       flag('--as <name>', 'who sends it, over the store itself, where no token says it'),
     )
     .runs(async () => (await import('../signals.ts')).sendSignal)

@@ -6,7 +6,7 @@ import { asking, limitFlag } from './asking.ts'
 export function suspectsCommands(program: CliCommand): void {
   const group = program
     .command('suspects')
-    .description('list changes that were accepted and that nothing explains; confirm or reject them')
+    .description('list accepted changes that nothing explains; confirm or reject them')
   asking(group.command('list'), 'approvals:write')
     .description('open suspects, each with its place and both values')
     .argument('[run]', 'id of the run (default: all open runs)')

@@ -19,7 +19,7 @@ export function transferCommands(program: CliCommand): void {
   program
     .command('export')
     .description(
-      'write a run, a query or a whole tenant, in a line format or as a bundle that proves itself; it is recorded',
+      'write a run, a query or a whole tenant, in a line format or as an evidence bundle; the export is recorded',
     )
     .flags(
       flag('--bundle <file.tar>', 'events, log, checkpoint, signed manifest, report and verify.mjs in one new file'),
@@ -27,13 +27,13 @@ export function transferCommands(program: CliCommand): void {
         '--whole-log',
         'with --bundle of one run: prove it by the headers of the whole log, not by the tree of streams that the checkpoint names',
       ),
-      flag('--values', 'with --bundle: bring along the large values that the events name'),
+      flag('--values', 'with --bundle: include the large values that the events name'),
       flag(
         '--from <leaf>',
         "only the tenant's events from this leaf of its log on: `to` of the last part's trailer, 0 for the first",
       ),
       choice('--format <format>', 'format of the lines (default: jsonl)', Object.keys(FORMATS)),
-      flag('--out <file>', 'a new file, which bears its name once it is whole (default: standard output)'),
+      flag('--out <file>', 'a new file, which gets its name once it is complete (default: standard output)'),
       tenantFlag(),
       urlFlag('ask a running ledger instead of opening the store; a cut line is taken up again'),
       tokenFlag('audit:export'),
@@ -44,7 +44,7 @@ export function transferCommands(program: CliCommand): void {
     .runs(async () => (await import('../export.ts')).exportEvents)
   program
     .command('import')
-    .description('make signed runs of chat transcripts, one run a line; the same file again adds nothing')
+    .description('turn chat transcripts into signed runs, one run per line; importing the same file again adds nothing')
     .argument('<file>', 'a file of JSON lines, or - for standard input')
     .flags(
       choice('--format <format>', 'needed: the OpenAI chat format with tool calls, {id, model, messages}', ['openai']),
@@ -58,11 +58,11 @@ export function transferCommands(program: CliCommand): void {
   program
     .command('copy')
     .description(
-      'copy a whole ledger into an empty store, every event verified; the same again goes on where it stopped',
+      'copy a whole ledger into an empty store, every event verified; run again, it continues where it stopped',
     )
     .flags(
       flag('--from <store>', 'needed: a store; it may be served meanwhile, and is read up to its present end'),
-      flag('--to <store>', 'needed: an empty store that nobody serves'),
+      flag('--to <store>', 'needed: an empty store that no process serves'),
       jsonFlag(),
     )
     .settings('data', 'keys')

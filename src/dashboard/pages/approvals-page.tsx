@@ -33,7 +33,7 @@ const QUEUE_SHOWN = 50
 const TAKEN: readonly Taken[] = [
   {
     name: 'events',
-    label: 'Every request on record, and what became of it',
+    label: 'Every recorded request, and what became of it',
     params: { types: 'ApprovalRequested,ApprovalGranted,ApprovalDenied,ApprovalExpired,ApprovalWithdrawn' },
   },
 ]

@@ -64,7 +64,7 @@ function ContextBody({ run: runId, moment, found, current }: ContextProps) {
       </div>
       <dl class="facts">
         <Fact label="Handed over by">
-          {agent === '' ? <span class="muted">nobody yet</span> : <Data text={agent} />}
+          {agent === '' ? <span class="muted">no agent yet</span> : <Data text={agent} />}
         </Fact>
         <Fact label="As of event">
           <a href={eventPath(run, found.revision)}>{found.revision}</a>

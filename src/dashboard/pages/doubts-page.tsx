@@ -1,4 +1,4 @@
-/** @module Calls of the whole tenant that nobody settles: in doubt, and overdue. Somebody can find out how they ended, and say so. */
+/** @module Calls of the whole tenant that are not settled: in doubt, and overdue. A person can find out how they ended, and say so. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_OWN_PAYLOADS, READ_TENANT } from '../../access/access.ts'
@@ -45,7 +45,7 @@ const LISTS: Readonly<Record<Unsettled, ListText>> = {
     what: 'in doubt',
     title: 'In doubt',
     about:
-      'Nobody knows whether these calls were executed, and the record says so. Those that may be made again are marked; any other is never run again silently. Find out, then say what you found.',
+      'It is not known whether these calls were executed, and the record says so. Calls that may be made again are marked; any other is never run again silently. Find out, then say what you found.',
     none: 'No call is in doubt',
   },
   overdue: {
@@ -83,7 +83,7 @@ export const doubtsPage = pageRoute({
           {mayOpen(READ_TENANT, caller) && (
             <TakenAnswer
               view={view}
-              question="Calls in doubt or overdue: nobody has said whether they were executed"
+              question="Calls in doubt or overdue: it is not known whether they were executed"
               answers={TAKEN}
             />
           )}

@@ -248,7 +248,7 @@ function SavedCheckpoint({ csrf, pasted, verdict }: SavedCheckpointProps) {
         </button>
       </form>
       <p class="muted">
-        The ledger answers for itself here. Whoever does not trust it runs{' '}
+        Here the ledger vouches for itself. To check without trusting it, run{' '}
         <code>countersign verify --checkpoint FILE</code> over the store or a bundle.
       </p>
     </section>

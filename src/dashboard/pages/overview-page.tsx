@@ -172,7 +172,7 @@ function Signed({ log, note }: Pick<AlteredCardProps, 'log' | 'note'>) {
         )}
       </dd>
       <dt>Signed by</dt>
-      <dd>{signed === undefined ? <span class="muted">nobody</span> : plural(signed.signatures.length, 'key')}</dd>
+      <dd>{signed === undefined ? <span class="muted">no key</span> : plural(signed.signatures.length, 'key')}</dd>
       <dt>Witnesses</dt>
       <dd>
         {log.witnesses.length === 0 ? (
@@ -259,7 +259,7 @@ function UnsettledCard({
       <PartList
         part={overdue}
         none="No lease is overdue."
-        row={(row) => <RunLine row={row} text="a lease is over, and nobody settled the call" />}
+        row={(row) => <RunLine row={row} text="a lease is over, and the call was not settled" />}
       />
       <p>
         <a href={withQuery(RUNS, { overdue: 'true' })}>All overdue runs</a>

@@ -102,7 +102,7 @@ function AsItWas({ query, asOf }: { readonly query: RunQuery; readonly asOf: num
     <aside class="notice as-it-was" id="as-it-was" aria-label="A moment of the past">
       <p>
         <strong>This is the past.</strong> As it was when the log had {plural(asOf, 'event')}: runs that began later are
-        not listed, each row says how its run stood then, and a run opens as it was then.
+        not listed, each row shows the status of its run then, and a run opens as it was then.
       </p>
       <nav class="pager" aria-label="Moments">
         <a class="strong" href={withQuery(RUNS, { ...queryOf(query), asOf: undefined })}>
@@ -171,7 +171,7 @@ interface TableProps {
   readonly rows: readonly Row[]
   readonly lost: ReadonlySet<string>
   readonly asOf?: string
-  /** Absent for the past, of which nobody knows when a run is taken. */
+  /** Absent for the past, for which it is not known when a run is taken. */
   readonly nowMs?: number | undefined
 }
 

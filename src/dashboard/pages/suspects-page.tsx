@@ -255,7 +255,7 @@ const SuspectSchema = z.object({
   agent: z.string(),
   rule: Finding.shape.rule.optional(),
   path: z.string(),
-  /** Number of changes that it stands for: the unnamed ones of a handoff are combined into one. */
+  /** Number of changes that the entry represents: the unnamed ones of a handoff are combined into one. */
   count: z.number().optional(),
   message: z.string().optional(),
   before: Finding.shape.before,

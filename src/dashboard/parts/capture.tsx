@@ -14,7 +14,7 @@ const ENTRANCES: Readonly<Record<string, Capture>> = { mcp: 'proxied', gateway: 
 
 const MEANING: Readonly<Record<Capture, string>> = {
   proxied:
-    'recorded by the MCP proxy or the model gateway: each call was on record before it was sent on, and its answer before it came back. Calls that went another way are not here.',
+    'recorded by the MCP proxy or the model gateway: each call was recorded before it was forwarded, and its answer before it was returned. Calls that went another way are not here.',
   gated:
     'recorded by the hook of a coding agent: the agent asked before each call and then made it itself. A hook that is missing or was killed means yes, so calls may be missing.',
 }

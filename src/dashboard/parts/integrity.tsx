@@ -82,8 +82,8 @@ function FaultTable({ faults, more }: { readonly faults: IntegrityState['faults'
         <thead>
           <tr>
             <th scope="col">Event</th>
-            <th scope="col">What does not hold</th>
-            <th scope="col">On record since</th>
+            <th scope="col">Failed check</th>
+            <th scope="col">Recorded since</th>
           </tr>
         </thead>
         <tbody>

@@ -182,7 +182,7 @@ function Undone({ found }: { readonly found: RefusedHandoff }) {
           ) : (
             <p>
               The context went back to <a href={eventPath(run, rewind.body.snapshot)}>step {rewind.body.toStep}</a>
-              {rewind.body.toStep === standing.step && ', where it stood'}. A rewind moves the context and nothing else:{' '}
+              {rewind.body.toStep === standing.step && ', where it was'}. A rewind moves the context and nothing else:{' '}
               {since.size === 0
                 ? 'no call was made since.'
                 : `${plural(since.size, 'call')} made since then stayed, and so did what they cost.`}

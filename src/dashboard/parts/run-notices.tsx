@@ -68,7 +68,7 @@ export function RunNotices({ run, story, openChildren, notTaken }: NoticesProps)
   )
 }
 
-/** Nobody resolves their calls: they end with these runs (RUN-292). */
+/** Their calls need no resolution: they end with these runs (RUN-292). */
 function WithinRuns({ runs }: { readonly runs: readonly string[] }) {
   if (runs.length === 0) return null
   return (

@@ -17,7 +17,7 @@ export interface BudgetStrip {
   readonly unit: 'cost' | 'tokens'
   /** Points of the step line in pixels: zero is at the bottom; the limit, or without one the largest amount, is at the top. */
   readonly line: readonly { readonly x: number; readonly y: number }[]
-  /** The same with reserved amounts counted as spent. */
+  /** Like `line`, with reserved amounts counted as spent. */
   readonly reserved: readonly { readonly x: number; readonly y: number }[]
   /** Amount at the end of the line, in the unit. */
   readonly spent: string

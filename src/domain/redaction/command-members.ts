@@ -2,7 +2,7 @@
 import type { Command } from '../../../schemas/commands.ts'
 
 export interface ValueMember {
-  /** Path in the body; `*` stands for each member of a list. */
+  /** Path in the body; `*` matches each member of a list. */
   readonly path: readonly string[]
   /** Required form after redaction. `object`: an object, whatever its place declares; `text`: a text of at most `maxChars` characters. */
   readonly form: 'any' | 'object' | 'text'

@@ -3,7 +3,7 @@ import { parsePointer } from '../../../schemas/json-pointer.ts'
 import type { RedactionInForce } from '../../../schemas/redaction.ts'
 import { COMMAND_MEMBERS, type Members } from './command-members.ts'
 
-/** A place in an event that holds a value of the caller; `*` stands for each member of a list. An `open` place may have any members below it. */
+/** A place in an event that holds a value of the caller; `*` matches each member of a list. An `open` place may have any members below it. */
 interface ValuePlace {
   readonly path: readonly string[]
   readonly open: boolean

@@ -42,7 +42,7 @@ export interface AnswerBodyMaker {
   answerBody(request: AnswerBodyRequest): Portions<AnswerPortion>
 }
 
-/** Everything before the trailer, produced from events. */
+/** Everything before the trailer of an answer, produced from events. */
 export function eventPortions(
   { format, planned }: Pick<AnswerBodyRequest, 'format' | 'planned'>,
   history: () => JudgedHistory | undefined,
@@ -51,7 +51,7 @@ export function eventPortions(
   return rowPortions(answerWriter(format, questionOf(planned)), pages, losses)
 }
 
-/** The same, produced from the index. */
+/** Everything before the trailer of an answer, produced from the index. */
 export function answerPortions(
   { format, planned }: Pick<AnswerBodyRequest, 'format' | 'planned'>,
   pageOf: (planned: PlannedQuestion) => Promise<AuditPage>,

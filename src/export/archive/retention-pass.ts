@@ -244,7 +244,7 @@ async function recordArchive(
   return recorded.ok ? { ok: true, value: madeOf(archive, runs, file) } : recorded
 }
 
-/** After a refusal or an error it may be on record all the same; where that cannot be told, the file stays. */
+/** Removes an archive file after a refusal or an error, unless the archive was recorded nevertheless. If that cannot be determined, the file stays. */
 async function removeUnlessRecorded(places: Places): Promise<void> {
   const found = await places.ledger.archives.of(places.caller)
   if (found.ok && !isRecorded(found.value.archives, places.archive)) await removeArchive(places)
@@ -274,8 +274,8 @@ async function archivesIn(
 }
 
 /**
- * After a crash the last archive may be on record, and its bodies still in the store: they are moved if the file is still the one that was recorded, no hold was
- * placed and nothing was recorded for its runs meanwhile. If not, they are in the store, where they stay until a pass archives them anew.
+ * After a crash the last archive may be recorded while its bodies are still in the store. They are moved if the file is still the one that was recorded, no hold
+ * was placed and nothing was recorded for its runs meanwhile. If not, they are in the store, where they stay until a pass archives them anew.
  */
 async function finishLast(
   options: PassOptions,

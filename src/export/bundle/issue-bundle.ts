@@ -63,8 +63,8 @@ export async function prepareBundle(
 }
 
 /**
- * The same for the answer to an auditor's question: its rows, and the events that they follow from, so that a verifier can produce them again. It is as of the
- * checkpoint that is signed now, or of an earlier size of the log, which the checkpoint covers.
+ * Prepares the bundle of the answer to an auditor's question: its rows, and the events that they follow from, so that a verifier can produce them again. It is
+ * as of the checkpoint that is signed now, or of an earlier size of the log, which the checkpoint covers.
  */
 export async function prepareAnswerBundle(
   ledger: Ledger,

@@ -1,4 +1,4 @@
-/** @module The archives of a tenant, as they are on record (LIFE-57). */
+/** @module The recorded archives of a tenant (LIFE-57). */
 import { ArchivesAnswer } from '../../../schemas/answers/archives.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { READ_TENANT } from '../../access/access.ts'

@@ -171,7 +171,7 @@ async function open(deps: GroupDeps, question: IndexQuestion, rowsOf: RowsOf, do
   return { ...answer, items }
 }
 
-/** Nobody has to find out how a call of a model ended: it has no effects. */
+/** How a call of a model ended does not have to be resolved, since the call has no effects. */
 const isOfModel = ({ detail = null }: JsonObject): boolean => isJsonObject(detail) && detail.phase === 'model'
 
 function openReservations(deps: GroupDeps, question: IndexQuestion): Promise<GroupAnswer> {

@@ -37,7 +37,7 @@ import { type RunsAsOfDeps, runsAsOf } from './runs-as-of.ts'
 
 export interface OpenAuditDeps {
   readonly store: EventStore
-  /** The same store, read at the pace of indexing. */
+  /** Reads of `store` at the pace of indexing. */
   readonly followed: EventStore
   readonly index: AuditIndex
   readonly list: RunsAsOfDeps['list']
@@ -70,7 +70,7 @@ export interface OpenAudit extends AsyncDisposable {
 }
 
 const NO_LOG = { record: async () => undefined }
-const NOBODY = { note: () => undefined }
+const NO_READERS = { note: () => undefined }
 
 /**
  * A pass in the thread that owns the index. If another thread is about to take the index and there is far to go, this thread stops and leaves the
@@ -116,7 +116,7 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory, knownHead: deps.knownHead })
   const payloads = new PayloadReads({ log, effects, warn: (fields, message) => deps.log.warn(fields, message) })
   const service = new AuditService({ store, index, sealer, catchUp, log: beside, remote })
-  const recording = readOnly === true ? { log: NO_LOG, payloads: NOBODY } : { log, payloads }
+  const recording = readOnly === true ? { log: NO_LOG, payloads: NO_READERS } : { log, payloads }
   const past = {
     runs: runsAsOf({ store, index, list, catchUp, log: beside }),
     approvals: approvalsAsOf({ index, list, approvals, catchUp, log: beside }),

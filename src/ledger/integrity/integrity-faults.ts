@@ -176,7 +176,7 @@ export class IntegrityFaults {
     if (readOnly) return this.#remember(place)
     // Recording a fault in the stream whose first event is broken would continue that stream.
     if (tenant === SYSTEM_TENANT || (stream === ledgerStream(tenant) && revision === 0)) return this.#remember(place)
-    // Those on record may all be past or acknowledged.
+    // The recorded ones may all be past or acknowledged.
     if (views.faults({ tenant, limit: ON_RECORD_MAX }).length >= ON_RECORD_MAX) return this.#remember(place)
     const data = { v: 1, stream, revision, code, message, foundBy }
     try {

@@ -30,7 +30,7 @@ export interface AcknowledgedEvents {
 }
 
 export interface IntegrityState {
-  /** At most 1,000 that are on record, in order of stream and revision, and those that could not be put on record. */
+  /** At most 1,000 recorded faults, in order of stream and revision, and those that could not be recorded. */
   readonly faults: readonly IntegrityFault[]
   /** The losses that were acknowledged, oldest first. */
   readonly acknowledged: readonly AcknowledgedEvents[]

@@ -4,12 +4,15 @@ import { runStream } from '../../../schemas/names.ts'
 import type { StoreStatus } from '../../store/event-store.ts'
 import type { FaultRow } from '../../store/view-store.ts'
 import { ACKNOWLEDGED } from '../ledger-stats.ts'
+import type { IsAcknowledged } from '../log/acknowledged-holes.ts'
 
 /** The history to which a query about losses applies. */
 export interface LossRange {
   readonly tenant: string
   /** One run of the tenant; if absent, the whole tenant. */
   readonly run?: string | undefined
+  /** The only run that an answer about the tenant speaks of: what is acknowledged as lost of other runs does not affect it. */
+  readonly about?: string | undefined
 }
 
 export interface LossSources {
@@ -17,7 +20,8 @@ export interface LossSources {
   /** Losses of the tenant's log, and of the store as a whole. */
   readonly ofLog: (tenant: string) => readonly Loss[]
   /** Events recorded as broken, except those that a later scrub pass found to be repaired. */
-  readonly broken: (of: { readonly tenant: string; readonly stream?: string }) => readonly FaultRow[]
+  readonly present: (of: { readonly tenant: string; readonly stream?: string }) => readonly FaultRow[]
+  readonly acknowledged: (tenant: string) => IsAcknowledged
 }
 
 /** The store went backwards: later events of any tenant are lost. */
@@ -25,15 +29,17 @@ export const WENT_BACK: Loss = { scope: 'store', code: 'store-went-back' }
 
 export type KnownLosses = (range: LossRange) => readonly Loss[]
 
-export function knownLosses({ ofLog, broken, status }: LossSources): KnownLosses {
-  return ({ tenant, run }) => {
-    const stream = run === undefined ? undefined : runStream(tenant, run)
+export function knownLosses({ ofLog, present, acknowledged, status }: LossSources): KnownLosses {
+  return ({ tenant, run, about = run }) => {
+    const own = about === undefined ? undefined : runStream(tenant, about)
     // The log continues past acknowledged losses, so they do not affect other runs.
     const logged = ofLog(tenant).filter(
-      (loss) => loss.code !== ACKNOWLEDGED || run === undefined || loss.stream === stream,
+      (loss) => loss.code !== ACKNOWLEDGED || own === undefined || loss.stream === own,
     )
-    const rows = broken({ tenant, ...(stream !== undefined && { stream }) })
-    return [...(status().loss === undefined ? [] : [WENT_BACK]), ...logged, ...rows.map(lossOf)]
+    const rows = present({ tenant, ...(run !== undefined && { stream: runStream(tenant, run) }) })
+    const isElsewhere = own === undefined || rows.length === 0 ? () => false : acknowledged(tenant)
+    const shown = rows.filter((row) => row.stream === own || !isElsewhere(row))
+    return [...(status().loss === undefined ? [] : [WENT_BACK]), ...logged, ...shown.map(lossOf)]
   }
 }
 

@@ -4,6 +4,8 @@ import type { Caller } from '../../access/caller.ts'
 import type { Answered } from '../subjects/subjects.ts'
 
 export interface LostEvents {
+  /** The tenants that have a log, the ledger's own included. */
+  tenants(): readonly string[]
   /** The current losses, and the acknowledged ones. */
   list(caller: Caller): Promise<Answered<LossesAnswer>>
   /**

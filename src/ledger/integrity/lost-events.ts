@@ -27,6 +27,7 @@ export interface LostEventsDeps {
   readonly logs:
     | Pick<TenantLogs, 'acknowledged' | 'catchUp' | 'knownHead' | 'lostAt' | 'lostPlaces' | 'openLosses' | 'publish'>
     | undefined
+  readonly logTenants: () => readonly string[]
   readonly losses: KnownLosses
   readonly integrity: Pick<OpenIntegrity, 'present'>
   readonly facts: LedgerFacts
@@ -49,6 +50,7 @@ export function lostEvents(deps: LostEventsDeps): LostEvents {
     return outside === undefined ? work() : { ok: false, refusal: outside }
   }
   return {
+    tenants: deps.logTenants,
     list: (caller) => within(caller, async () => ({ ok: true, value: { items: await itemsOf(deps, caller.tenant) } })),
     acknowledge: (caller, asked) => within(caller, () => acknowledged(deps, caller, asked)),
   }

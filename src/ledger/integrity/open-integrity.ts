@@ -9,7 +9,7 @@ import type { FaultRow } from '../../store/view-store.ts'
 import type { Caller, Found } from '../ledger.ts'
 import type { LedgerOptions } from '../ledger-options.ts'
 import { ACKNOWLEDGED, type LedgerStats } from '../ledger-stats.ts'
-import { acknowledgedIn, withinHoles } from '../log/acknowledged-holes.ts'
+import { acknowledgedIn, type IsAcknowledged, withinHoles } from '../log/acknowledged-holes.ts'
 import type { Effects } from '../ports.ts'
 import type { Integrity, IntegrityFault, IntegrityState } from './integrity.ts'
 import { type IntegrityDeps, IntegrityFaults } from './integrity-faults.ts'
@@ -32,6 +32,8 @@ export interface OpenIntegrity extends AsyncDisposable {
   stats(): LedgerStats['integrity']
   /** Events recorded as broken, except those that a later scrub pass found to be repaired. */
   present(place: { readonly tenant?: string; readonly stream?: string }): readonly FaultRow[]
+  /** Whether an event of the tenant is acknowledged as lost. */
+  acknowledged(tenant: string): IsAcknowledged
   /** The state of a run, with `seal: 'invalid'` if one of its events is recorded as broken. */
   marked(caller: Caller, runId: string, found: Promise<Found<RunAnswer>>): Promise<Found<RunAnswer>>
 }
@@ -86,6 +88,7 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
       return { ...found, value: { ...found.value, seal: 'invalid' } }
     },
     present,
+    acknowledged: (tenant) => withinHoles(holesOf(deps, { tenant })),
     stats: () => {
       const { last } = scrub.state
       const isAcknowledged = acknowledgedIn(logs?.store)

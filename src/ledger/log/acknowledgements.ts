@@ -9,7 +9,7 @@ import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import { sealFaults } from '../read/record-seal.ts'
 
-/** Event id of a leaf that stands in for a lost event, whose real id is not known. */
+/** Event id of a leaf that replaces a lost event, whose real id is not known. */
 export const LOST_EVENT_ID = '00000000-0000-0000-0000-000000000000'
 /** Maximum number per tenant; a tenant that would need more has to restore the store. */
 export const ACKNOWLEDGEMENTS_MAX = 1_000

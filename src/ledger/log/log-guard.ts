@@ -1,4 +1,5 @@
 /** @module Checks before the first append whether the store still holds everything that this ledger signed (F10, F11). */
+import type { LostEvent } from '../../../schemas/acknowledged-loss.ts'
 import { EVENTS } from '../../../schemas/events.ts'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
@@ -8,13 +9,12 @@ import { parseNote } from '../../merkle/signed-note.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type EventStore, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
-import type { LogStore } from '../../store/log-store.ts'
 import { sealFaults } from '../read/record-seal.ts'
+import { unexplained } from './acknowledged-positions.ts'
 import { LOST_EVENT_ID } from './acknowledgements.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
 import { knownNotes } from './known-notes.ts'
 import { hidesGaps, lateEvent } from './late-events.ts'
-import { leavesUpTo } from './leaf-places.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { CHECKPOINT_MISMATCH, leafAt, lostTail, missingFault, openTail } from './log-stops.ts'
@@ -62,9 +62,8 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     restart('the store is not the one that the log followed', await noteLost(deps))
   }
   const missing = (await deps.store.missingPositions?.(MISSING_MAX)) ?? []
-  if (!fresh && lacksUnnamed(deps, missing)) {
-    restart('the store has lost events that it does not name', await noteLost(deps))
-  }
+  const unnamed = fresh ? undefined : await unnamedNow(guard, missing)
+  if (unnamed !== undefined) restart(unnamed, await noteLost(deps))
   // Losses have to be known before anything is answered.
   await projection.judgeNotes()
   if (isLacking || isBehind(deps, missing.at(-1)) || (await lacksAttested(deps))) await brought(guard)
@@ -142,42 +141,42 @@ async function projectionFits({ store, logStore, log }: LogDeps): Promise<boolea
   if (record?.position === position && recordDigest(record.header) === digest) return true
   log.error(
     { stream, revision, position },
-    'the store no longer holds the last event that this process saw in it: an older copy, a standby that lagged when it was promoted, or another store. What came after it is lost where nobody puts it back; run "countersign verify" with the last checkpoint you hold',
+    'the store no longer holds the last event that this process saw in it: an older copy, a standby that lagged when it was promoted, or another store. What came after it is lost unless it is put back; run "countersign verify" with the last checkpoint you hold',
   )
   return false
 }
 
 /**
- * Looks for missing events within the range that the file has followed, and reports those that leaves identify. True if one has no leaf and the file
- * has not recorded a gap yet.
+ * Looks for missing events within the range that the file has followed, and reports those that leaves identify. Answers why the file has to be rebuilt: some
+ * have no leaf and are not acknowledged, and the file has not recorded a gap yet; or it has, and nothing is missing any more.
  */
-function lacksUnnamed({ store, logStore, sealer, log }: LogDeps, missing: readonly Position[]): boolean {
+async function unnamedNow({ deps, projection }: Guard, missing: readonly Position[]): Promise<string | undefined> {
+  const { store, logStore, sealer, log } = deps
   const { position: seen, gap } = logStore.progress() ?? {}
-  let unnamed = false
-  for (const position of missing) {
-    if (seen === undefined || store.comparePositions(position, seen) > 0) break
+  const passed = missing.filter((position) => seen !== undefined && store.comparePositions(position, seen) <= 0)
+  const unnamed = passed.filter((position) => {
     const leaf = leafAt({ store, logStore }, position)
-    unnamed ||= leaf === undefined && !isPassedAt({ store, logStore }, position)
-    if (leaf === undefined) continue
+    if (leaf === undefined) return true
     const { tenant, stream, revision } = leaf
     log.error({ tenant, stream, revision }, 'the store has lost this event, which the log has: put it back from a copy')
     sealer.faultFound(missingFault(leaf))
-  }
-  return unnamed && gap === undefined
+    return false
+  })
+  const left = unnamed.length === 0 ? [] : await unexplained(store, unnamed, await passedEvents(deps, projection))
+  if (left.length > 0) return gap === undefined ? 'the store has lost events that it does not name' : undefined
+  const isOver = gap !== undefined && missing.length < MISSING_MAX
+  return isOver ? 'the events that no log named are back, or acknowledged' : undefined
 }
 
-/** Whether the next leaf of a log after a position is that of an event acknowledged as lost. */
-export function isPassedAt(
-  {
-    store,
-    logStore,
-  }: { readonly store: Pick<EventStore, 'comparePositions'>; readonly logStore: Pick<LogStore, 'holedLogs' | 'leaf'> },
-  position: Position,
-): boolean {
-  const places = { leaves: logStore, comparePositions: store.comparePositions.bind(store) }
-  return logStore
-    .holedLogs()
-    .some((log) => logStore.leaf(log.tenant, leavesUpTo(places, log, position))?.eventId === LOST_EVENT_ID)
+/** The events whose leaves come from their acknowledgements. */
+async function passedEvents({ logStore }: LogDeps, projection: LogProjection): Promise<readonly LostEvent[]> {
+  const events: LostEvent[] = []
+  for (const { tenant } of logStore.holedLogs()) {
+    const { places } = await projection.acknowledged(tenant)
+    for (const event of places.values())
+      if (logStore.leaf(tenant, event.index)?.eventId === LOST_EVENT_ID) events.push(event)
+  }
+  return events
 }
 
 /** Whether events are gone that writers attested behind the end of the file. */

@@ -40,7 +40,7 @@ export function logIndexing(deps: LogDeps, { projection, heads, kept, origin }: 
 }
 
 /**
- * The same operations in whichever thread owns the file. After a call to the other thread, the local projection drops its caches, since the file may
+ * Runs the indexing of the logs in whichever thread owns the file. After a call to the other thread, the local projection drops its caches, since the file may
  * have changed.
  */
 export function logIndexingAnywhere(

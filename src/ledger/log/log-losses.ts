@@ -24,8 +24,18 @@ export function stopLoss(tenant: string, { code, stream, revision }: LogStop): L
   return { scope: 'tenant', code, ...(streamTenant(stream) === tenant && { stream, revision }) }
 }
 
-export function holeLoss({ stream, revision }: LogHole): Loss {
+function holeLoss({ stream, revision }: LogHole): Loss {
   return { scope: 'run', code: ACKNOWLEDGED, stream, revision }
+}
+
+/** Events of the holes: first the first of each hole, so that a short list names all holes, then `more` of the others at most. */
+export function holeLosses(holes: readonly LogHole[], more = Number.POSITIVE_INFINITY): readonly Loss[] {
+  const losses = holes.map(holeLoss)
+  const end = losses.length + more
+  for (const { stream, revision: first, to = first } of holes)
+    for (let revision = first + 1; revision <= to && losses.length < end; revision += 1)
+      losses.push(holeLoss({ stream, revision }))
+  return losses
 }
 
 /** Undefined for a stream of another ledger, or if nothing is known of it. */

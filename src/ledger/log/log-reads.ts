@@ -20,7 +20,7 @@ import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
 import { leafRecords } from './leaf-records.ts'
 import type { LogDeps } from './log-deps.ts'
-import { headKnownBy, holeLoss, lossesOfStore, stopLoss } from './log-losses.ts'
+import { headKnownBy, holeLosses, lossesOfStore, stopLoss } from './log-losses.ts'
 import type { LogProjection } from './log-projection.ts'
 import { lostHere, lostPlaces } from './lost-here.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
@@ -129,7 +129,7 @@ class LogReads implements OwnReads {
 
   /** The losses of the store come first, because their scope is wider. */
   losses(tenant: string): readonly Loss[] {
-    return [...this.openLosses(tenant), ...this.#projection.tree(tenant).holes.map(holeLoss)]
+    return [...this.openLosses(tenant), ...holeLosses(this.#projection.tree(tenant).holes, LOSSES_MAX)]
   }
 
   openLosses(tenant: string): readonly Loss[] {

@@ -185,7 +185,7 @@ export interface TenantLogs {
   entries(tenant: string, tile: TileId): Promise<Uint8Array | undefined>
   /** Inclusion path in the tree of `size` leaves; `size` defaults to the last checkpoint. */
   inclusion(tenant: string, leaf: LeafQuery, size?: number): LogAnswer<InclusionPath>
-  /** The same, but the named event is also read from the store and checked against the leaf (LOG-23). */
+  /** Like `inclusion`, but the named event is also read from the store and checked against the leaf (LOG-23). */
   checkedInclusion(tenant: string, leaf: LeafQuery, size?: number): Promise<LogAnswer<InclusionProof>>
   /** Consistency proof; `to` defaults to the last checkpoint. */
   consistency(tenant: string, from: number, to?: number): LogAnswer<ConsistencyProof>

@@ -44,7 +44,7 @@ export function ledgerEvent(record: ReadRecord): LedgerEvent {
   return checkedEvent(record, {})
 }
 
-/** The same for a record that was checked. */
+/** The event of a record that was checked, with the results of the check. */
 export function checkedEvent(record: ReadRecord, checked: CheckedParts): LedgerEvent {
   return new ReadEvent(record, checked)
 }
@@ -117,7 +117,7 @@ class ReadEvent implements LedgerEvent {
   }
 }
 
-/** The same without the texts, for callers that need only header and body. */
+/** Header and body of a record without their texts, for callers that need no more. */
 export function decodeRecord(record: ReadRecord): Pick<LedgerEvent, 'header' | 'data'> {
   return { header: headerOf(record, parsedObject(record.header)), data: parsedObject(record.data) ?? {} }
 }

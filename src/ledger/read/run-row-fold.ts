@@ -37,7 +37,7 @@ export function foldRecord(state: RunRowState | undefined, record: ReadRecord): 
 const isInPlace = ({ stream, revision }: Header, record: ReadRecord): boolean =>
   stream === record.stream && revision === record.revision
 
-/** The same for records with arbitrary content: records that do not match the schema of their type are skipped. */
+/** Folds a record with arbitrary content: one that does not match the schema of its type is skipped. */
 export function foldFitting(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
   const { header, data } = decodeRecord(record)
   return isOfItsType(header.type, data) ? foldRecord(state, record) : state

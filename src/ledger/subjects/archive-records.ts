@@ -1,4 +1,4 @@
-/** @module The archives of a tenant on record: what callers see of them, and a pure fold over the events of the tenant's ledger stream. */
+/** @module The recorded archives of a tenant: what callers see of them, and a pure fold over the events of the tenant's ledger stream. */
 import type { ArchiveAnswer, ArchivesAnswer } from '../../../schemas/answers/archives.ts'
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
@@ -12,13 +12,13 @@ import type { Answered } from './subjects.ts'
 
 export type ArchiveBody = EventBody<'RunsArchived'>
 
-/** An archive on record. */
+/** A recorded archive. */
 export interface ArchiveOnRecord extends Omit<ArchiveBody, 'v'> {
   readonly at: string
   readonly by: string
 }
 
-/** The archives of a tenant on record, oldest first. The last one has its runs, whose bodies may not be moved yet. */
+/** The recorded archives of a tenant, oldest first. The last one has its runs, whose bodies may not be moved yet. */
 export interface RecordedArchives {
   readonly list: readonly ArchiveAnswer[]
   /** The highest number of an archive's name, 0 if there is none. */
@@ -27,11 +27,11 @@ export interface RecordedArchives {
 }
 
 export interface Archives {
-  /** The archives on record, and the active holds: id of the hold on a run, undefined if none covers it. */
+  /** The recorded archives, and the active holds: id of the hold on a run, undefined if none covers it. */
   of(
     caller: Caller,
   ): Promise<Answered<{ readonly archives: RecordedArchives; readonly holdOn: (run: string) => string | undefined }>>
-  /** For callers: the archives on record. */
+  /** For callers: the recorded archives. */
   list(caller: Caller): Promise<Answered<ArchivesAnswer>>
   /** Whether the bodies of a run were moved out of the store; false also for a run that is not there. */
   isArchived(caller: Caller, run: string): Promise<boolean>
@@ -42,7 +42,7 @@ export interface Archives {
   archive(caller: Caller, body: ArchiveBody, rows: readonly MovedRow[]): Promise<Answered<ArchiveBody>>
   /** The parts of a large value as they are stored, each with the result of its seal check. */
   valueParts(caller: Caller, digest: string): AsyncIterable<readonly LedgerEvent[]>
-  /** Moves the bodies of the last archive on record, as after a crash between its record and the move. Refused like `archive`. */
+  /** Moves the bodies of the last recorded archive, as after a crash between its record and the move. Refused like `archive`. */
   finish(caller: Caller, last: ArchiveOnRecord, rows: readonly MovedRow[]): Promise<Answered<ArchiveOnRecord>>
 }
 

@@ -1,4 +1,4 @@
-/** @module Legal holds as callers of the ledger see them: placed and released by a person, on record (LIFE-20 to LIFE-23). */
+/** @module Legal holds as callers of the ledger see them: placed and released by a person, and recorded (LIFE-20 to LIFE-23). */
 import type { HoldAnswer, HoldsAnswer } from '../../../schemas/answers/holds.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { PlaceHold, ReleaseHold } from '../../../schemas/hold.ts'

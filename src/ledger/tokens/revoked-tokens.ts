@@ -38,7 +38,7 @@ export interface TokensDeps extends TenantFoldDeps {
   readonly effects: Pick<Effects, 'monotonicMs' | 'nowMs'>
 }
 
-/** The list after one more event whose seal is valid. Whoever revoked a token first stays named. */
+/** The list after one more event whose seal is valid. If a token is revoked twice, the first revocation is kept. */
 export function withRevocation(revoked: Revoked, { header: text, data }: Pick<ReadRecord, 'header' | 'data'>): Revoked {
   const read = readHeader(text)
   if (!read.ok || read.header.type !== 'TokenRevoked') return revoked
@@ -69,7 +69,7 @@ export function openTokens(deps: TokensDeps): Tokens {
     followed.forget(tenant)
     await followed.of(tenant)
     const found = (await fold.read(tenant)).state.get(token)
-    if (found === undefined) throw new Error('a token was revoked on record, and the list is without it')
+    if (found === undefined) throw new Error('a revocation was recorded, and the list of revoked tokens lacks it')
     return { ...found, known: await isIssued(deps.store, tenant, token) }
   }
   return {

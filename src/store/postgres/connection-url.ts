@@ -73,7 +73,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw unusable('a % in it that stands for itself is written %25')
+    throw unusable('write a literal % in it as %25')
   }
 }
 
@@ -98,7 +98,7 @@ function sslModeOf(options: URLSearchParams, host: string): SslMode {
   if (named === null && !isThisMachine(host)) {
     const advice = 'write sslmode=verify-full (with sslrootcert=FILE for an authority of your own)'
     throw unusable(
-      `it says nothing of encryption, and ${host} is another machine: ${advice}, or sslmode=disable where nobody listens in between`,
+      `it says nothing of encryption, and ${host} is another machine: ${advice}, or sslmode=disable on a network where no one can listen in`,
     )
   }
   const unread = FILE_OPTIONS.find((name) => options.has(name) && (mode === 'disable' || isUnchecked(mode, name)))

@@ -83,8 +83,8 @@ export async function settledPosition(sessions: Sessions): Promise<number> {
 }
 
 /**
- * The same, once it covers every group drawn before the call: another process's write may still be in flight below one that was acknowledged already.
- * Returns the current value after `waitMs`, in case the connection of a writer hangs.
+ * The settled position, once it covers every group drawn before the call: another process's write may still be in flight below one that was acknowledged
+ * already. Returns the current value after `waitMs`, in case the connection of a writer hangs.
  */
 export async function settledFor(sessions: Sessions, waitMs: number): Promise<number> {
   const deadlineMs = performance.now() + waitMs

@@ -146,7 +146,7 @@ function appendCall(schema: string): string {
 }
 
 /**
- * The same, conditional on the server holding the last acknowledged event: on any other server nothing is written and no row is returned, because the
+ * The call that appends a group only if the server holds the last acknowledged event: on any other server nothing is written and no row is returned, because the
  * function is called for the row of that event, on which its first argument depends.
  */
 function appendBehind(schema: string): string {

@@ -19,7 +19,7 @@ export function archivesOf(storePath: string): string {
   return `${storePath}${FOLDER_SUFFIX}`
 }
 
-/** The size of the body that a row stands for, in bytes; undefined if the row holds its body itself. */
+/** The size of the body that a row refers to, in bytes; undefined if the row holds its body itself. */
 export function movedBytes(data: unknown): number | undefined {
   return typeof data === 'string' ? placeIn(data)?.bytes : undefined
 }

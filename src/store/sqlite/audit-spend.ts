@@ -29,7 +29,7 @@ const SPEND_KEYS: Readonly<Record<SpendBy, string>> = {
   tenant: 'e.tenant',
 }
 
-/** The same keys for the stored sums. */
+/** The keys to sum by, for the stored sums. */
 const SUM_KEYS: Readonly<Record<SummedBy, string>> = {
   agent: 'agent',
   model: "ifnull(model, '')",

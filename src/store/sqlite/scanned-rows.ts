@@ -45,8 +45,8 @@ export interface RowScan extends Disposable {
   /** All rows by position, then faults found in the tables beyond the rows. Ends where the rows end. */
   readonly pages: () => Generator<readonly ScanItem[]>
   /**
-   * The same in two parts: what `pages` yields before the first row, and what it yields from a given row on. `used`: ids of the streams that the earlier
-   * rows named.
+   * `pages` in two parts: what it yields before the first row (`opening`), and what it yields from a given row on (`rest`). `used`: ids of the streams that
+   * the earlier rows named.
    */
   readonly opening: () => Generator<readonly ScanItem[]>
   readonly rest: (from: PageStart, used: Iterable<number>) => Generator<readonly ScanItem[]>

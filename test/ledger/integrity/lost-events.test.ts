@@ -65,7 +65,17 @@ async function endLost(sizes: readonly number[], { first, own: ownSealer }: { fi
   }
   const facts = new LedgerFacts({ store, sealer: ownSealer, effects })
   const integrity = { present: () => [] }
-  const deps = { logs, losses: () => [], integrity, facts, store, sealer: ownSealer, effects, log: silentLog }
+  const deps = {
+    logs,
+    logTenants: () => [],
+    losses: () => [],
+    integrity,
+    facts,
+    store,
+    sealer: ownSealer,
+    effects,
+    log: silentLog,
+  }
   const records = async (): Promise<readonly ReadRecord[]> => {
     const found: ReadRecord[] = []
     for await (const page of store.readStream(own)) found.push(...page)

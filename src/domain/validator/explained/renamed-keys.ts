@@ -1,4 +1,4 @@
-/** @module Whether one key may be another name of what stood under a different key. */
+/** @module Whether one key may be another name of a value that was under a different key. */
 import { keyWords, singular } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json } from '../../../../schemas/json.ts'
 

@@ -1,4 +1,4 @@
-/** @module Whether an answer says that its call failed, or that it only tried what it was asked for; and the JSON that stands in the texts of an answer. */
+/** @module Whether an answer says that its call failed, or that it only tried what it was asked for; and the JSON that the texts of an answer contain. */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../../../schemas/json.ts'
 

@@ -54,7 +54,7 @@ export interface RecordedRow {
   readonly tool: string | undefined
   /** Whether the call named the row, or its tool had answered about it before. Only then is the row a statement about the thing, not a mere mention. */
   readonly isAddressed: boolean
-  /** The row stands for a bare answer: it holds a few leaves of the thing that the call named. */
+  /** The row represents a bare answer: it holds a few leaves of the thing that the call named. */
   readonly isBare: boolean
   readonly shape: Shape
   readonly hashOf: (rel: string) => number | undefined
@@ -65,7 +65,7 @@ interface Recorded {
   readonly value: Json
   readonly revision: number
   readonly asked?: ToolQuestion | undefined
-  /** The value stands for a bare answer, and consists of arguments of the call and what was answered. */
+  /** The value represents a bare answer, and consists of arguments of the call and what was answered. */
   readonly bare?: { readonly isMention: boolean } | undefined
 }
 
@@ -94,7 +94,7 @@ export class RowIndex {
   readonly #toolAt = new Map<string, number>()
   /**
    * Per row: shape, revision, parent, first leaf, source. The source is four times the tool's number (from 1; 0 if unknown), plus 2 if the
-   * row stands for a bare answer, plus 1 if the call addressed the row.
+   * row represents a bare answer, plus 1 if the call addressed the row.
    */
   readonly #rows = new NumberList()
   readonly #leaves = new NumberList()

@@ -2,7 +2,7 @@
 import { parsePointer, type Token } from '../../../../schemas/json-pointer.ts'
 import type { ToolTrust } from '../../../../schemas/place-policy.ts'
 
-/** Undefined stands for an unknown tool. */
+/** Undefined means an unknown tool. */
 export type IsTrusted = (tool: string | undefined) => boolean
 
 export interface Tools {
