@@ -191,7 +191,6 @@ export function requestsIn(bytes: Buffer): readonly HostRequest[] {
 }
 
 export function readServerLine(bytes: Buffer): ServerLine {
-  if (!['id', TOOLS_CHANGED, '\\u00', '\\/'].some((word) => bytes.includes(word))) return NO_ANSWER
   const messages = messagesIn(bytes)
   if (messages.length === 0) return looksLikeAnswer(bytes) ? { ...NO_ANSWER, fault: 'it is no JSON' } : NO_ANSWER
   const read = messages.map(answerIn)
