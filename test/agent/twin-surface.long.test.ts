@@ -10,16 +10,14 @@ const SHARE_MS: Readonly<Record<string, number>> = { 'in process': 30_000, 'over
 
 for (const { name, open } of HOMES) {
   const twin = suite(`twin surface ${name}`)
-  // Some programs take minutes on a busy machine: they are lived in the soak, and by scripts/soak-twin.mjs.
-  const lives = rounds(0, 0, 1) === 1 ? twin : twin.skip
-
-  lives(
+  twin(
     'tools of all options, waits, approvals, sagas, forks, nested runs and agents see the same whole, killed at any command and resumed, and replayed (RUN-194)',
     async () => {
       await using home = await open()
       const endMs = Date.now() + rounds(1, 1, 20) * (SHARE_MS[name] ?? 0)
       const goesOn = (): boolean => Date.now() < endMs
-      const lived = await livePrograms(home, { programs: rounds(1, 40, 1_000), seed: TEST_SEED, every: true, goesOn })
+      const programs = rounds(1, 150, 1_000)
+      const lived = await livePrograms(home, { programs, seed: TEST_SEED, every: rounds(6, 6, 30), goesOn })
       console.log(`twin surface ${name}: seed ${TEST_SEED}, ${lived.programs} programs, ${lived.kills} kills`)
       assert.ok(lived.kills > 0)
     },
