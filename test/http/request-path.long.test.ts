@@ -22,6 +22,6 @@ test('on the way of a handoff no module calls back into one that called it, but 
 const hasTwice = (files: readonly string[]): boolean => new Set(files).size < files.length
 
 /** A table of functions by the type of an event; the steps of work that pauses; the account of time that work took. */
-const RUN_WHAT_THEY_ARE_PASSED = ['projections/fold-table', 'src/domain/paced', 'src/resources/write-turns']
+const RUN_WHAT_THEY_ARE_PASSED = ['projections/fold-table', 'src/domain/yielding', 'src/resources/write-turns']
 
 test.run()
