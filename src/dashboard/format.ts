@@ -30,3 +30,7 @@ export function money(amount: string, currency: string | undefined): string {
   const marked = whole.replace(/\B(?=(\d{3})+$)/g, ',')
   return `${marked}${fraction === undefined ? '' : `.${fraction.padEnd(2, '0')}`}${currency === undefined ? '' : ` ${currency}`}`
 }
+
+/** A detail of a problem, which begins small and has no full stop, as a sentence. */
+export const asSentence = (detail: string): string =>
+  `${detail.charAt(0).toUpperCase()}${detail.slice(1)}${detail.endsWith('.') ? '' : '.'}`

@@ -1,6 +1,7 @@
 /** @module The data of the overview: each part is queried separately and with few rows, so that a failing part does not affect the others. */
 import type { JsonObject } from '../../schemas/json.ts'
 import type { RunListFilter } from '../ledger/ledger.ts'
+import { asSentence } from './format.ts'
 import { textIn } from './item-members.ts'
 import { Refused, type View } from './page.ts'
 import { queryAudit } from './pages/audit-query.ts'
@@ -87,8 +88,7 @@ async function partOf<T>({ deps }: Asking, read: () => Promise<T>): Promise<Part
   } catch (error) {
     const known = deps.explainError(error)
     if (known !== undefined && OF_A_PART.has(known.code)) return { ok: false, why: known.detail }
-    if (error instanceof Refused)
-      return { ok: false, why: `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.` }
+    if (error instanceof Refused) return { ok: false, why: asSentence(error.message) }
     throw error
   }
 }

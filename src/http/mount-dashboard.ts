@@ -2,6 +2,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { createDashboard } from '../dashboard/dashboard.tsx'
 import type { DashboardContext, Explained, LiveFrames, PageReader } from '../dashboard/deps.ts'
+import { asSentence } from '../dashboard/format.ts'
 import type { Pace } from '../resources/work-queue.ts'
 import { streamed } from './answers.ts'
 import type { Gate } from './dispatch.ts'
@@ -56,9 +57,6 @@ function explain(code: string): Explained {
   const known = isProblemCode(code) ? code : 'internal'
   return { status: STATUS[known], ...PROBLEM_TEXTS[known] }
 }
-
-const asSentence = (detail: string): string =>
-  `${detail.charAt(0).toUpperCase()}${detail.slice(1)}${detail.endsWith('.') ? '' : '.'}`
 
 /** A GET as the owner of the session would send it: every check of the API applies, and the page's cookies are not passed on. */
 function apiRequest(c: DashboardContext, path: string, token: string): Request {

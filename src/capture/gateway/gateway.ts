@@ -16,7 +16,7 @@ import { toClient, toUpstream } from './headers.ts'
 import { type Claimed, type GatewayLog, ModelCalls } from './model-calls.ts'
 import { projectedRequest } from './projected.ts'
 import { errorResponse, type GatewayError, PROVIDERS, type Provider } from './provider.ts'
-import { recordedExchange, withoutKeys } from './recorded-exchange.ts'
+import { KEYS_MAX, recordedExchange, withoutKeys } from './recorded-exchange.ts'
 import type { Upstream } from './upstream.ts'
 import { withMember } from './with-member.ts'
 
@@ -46,7 +46,6 @@ export interface GatewayAsk {
 }
 
 const BODY_MAX_BYTES = 32 * 1024 * 1024
-const KEYS_MAX = 1_600_000
 /** Maximum time to record an outcome; after it the answer is withheld. */
 const RECORD_MS = 5_000
 

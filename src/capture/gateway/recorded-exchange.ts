@@ -22,7 +22,8 @@ export function isExact(bytes: Uint8Array): boolean {
   return parseStrictJson(bytes, { maxBytes: bytes.byteLength, maxDepth: 512, maxKeys: KEYS_MAX }).ok
 }
 
-const KEYS_MAX = 1_600_000
+/** Maximum number of keys in a request or an answer. */
+export const KEYS_MAX = 1_600_000
 
 export function recordedExchange(value: Json, clean: Clean): Json {
   if (typeof value === 'string') return dataUrl(value) ?? clean(value)
